@@ -1005,156 +1005,29 @@
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::ChatView</name>
-    <message>
-        <source>Chat</source>
-        <translation>Chat</translation>
-    </message>
-    <message>
-        <source>Jump to the end</source>
-        <translation>Zum Ende springen</translation>
-    </message>
-    <message>
-        <source>Jump to the end, and follow it (End)</source>
-        <translation>Zum Ende springen und dort bleiben (Ende)</translation>
-    </message>
+    <name>palimpsest::ui::ChatPainter</name>
     <message>
         <source>You</source>
         <translation>Sie</translation>
-    </message>
-    <message>
-        <source>Palimpsest, answering</source>
-        <translation>Palimpsest, antwortet</translation>
-    </message>
-    <message>
-        <source>Palimpsest</source>
-        <translation>Palimpsest</translation>
-    </message>
-    <message>
-        <source>Palimpsest. %1</source>
-        <translation>Palimpsest. %1</translation>
-    </message>
-    <message>
-        <source>An earlier answer, taken back.</source>
-        <translation>Eine frühere, zurückgenommene Antwort.</translation>
-    </message>
-    <message>
-        <source>Damaged: this text is not what was stored.</source>
-        <translation>Beschädigt: Dieser Text ist nicht der gespeicherte.</translation>
-    </message>
-    <message>
-        <source>Stopped: this answer is not complete.</source>
-        <translation>Gestoppt: Diese Antwort ist unvollständig.</translation>
-    </message>
-    <message>
-        <source>Cut at the length limit: this answer is not complete.</source>
-        <translation>An der Längengrenze abgeschnitten: Diese Antwort ist unvollständig.</translation>
-    </message>
-    <message numerus="yes">
-        <source>%1 of %2 tokens read</source>
-        <translation>
-            <numerusform>%1 von %2 Token gelesen</numerusform>
-            <numerusform>%1 von %2 Token gelesen</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%1 kept per head</source>
-        <translation>
-            <numerusform>%1 je Kopf behalten</numerusform>
-            <numerusform>%1 je Kopf behalten</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>%1, %2, %3</source>
-        <translation>%1, %2, %3</translation>
-    </message>
-    <message>
-        <source>nothing cut</source>
-        <translation>nichts weggelassen</translation>
-    </message>
-    <message>
-        <source>%1 not read yet</source>
-        <translation>%1 noch nicht gelesen</translation>
-    </message>
-    <message>
-        <source>tokens %1 to %2</source>
-        <translation>Token %1 bis %2</translation>
-    </message>
-    <message>
-        <source>Previous answer</source>
-        <translation>Vorige Antwort</translation>
-    </message>
-    <message>
-        <source>Next answer</source>
-        <translation>Nächste Antwort</translation>
-    </message>
-    <message>
-        <source>Copy</source>
-        <translation>Kopieren</translation>
-    </message>
-    <message>
-        <source>Copy as Markdown</source>
-        <translation>Als Markdown kopieren</translation>
-    </message>
-    <message>
-        <source>Copy as it was typed</source>
-        <translation>Wie eingegeben kopieren</translation>
-    </message>
-    <message>
-        <source>Answer again</source>
-        <translation>Neu antworten</translation>
-    </message>
-    <message>
-        <source>Edit and branch</source>
-        <translation>Bearbeiten und abzweigen</translation>
-    </message>
-    <message>
-        <source>Show what it rests on</source>
-        <translation>Zeigen, worauf sie beruht</translation>
-    </message>
-    <message>
-        <source>%1/%2</source>
-        <translation>%1/%2</translation>
-    </message>
-    <message>
-        <source>Rests on</source>
-        <translation>Beruht auf</translation>
     </message>
     <message>
         <source>Palimpsest is answering…</source>
         <translation>Palimpsest antwortet…</translation>
     </message>
     <message>
-        <source>What can be done with this turn</source>
-        <translation>Was mit diesem Beitrag möglich ist</translation>
+        <source>Palimpsest</source>
+        <translation>Palimpsest</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::ChatView</name>
+    <message>
+        <source>Chat</source>
+        <translation>Chat</translation>
     </message>
     <message>
-        <source>Copy selected text</source>
-        <translation>Ausgewählten Text kopieren</translation>
-    </message>
-    <message>
-        <source>Copy selected lines as Markdown</source>
-        <translation>Ausgewählte Zeilen als Markdown kopieren</translation>
-    </message>
-    <message>
-        <source>Select all of it</source>
-        <translation>Alles davon auswählen</translation>
-    </message>
-    <message>
-        <source>Copy code block %1</source>
-        <translation>Codeblock %1 kopieren</translation>
-    </message>
-    <message>
-        <source>Show all lines</source>
-        <translation>Alle Zeilen anzeigen</translation>
-    </message>
-    <message>
-        <source>Sources</source>
-        <translation>Quellen</translation>
-    </message>
-    <message>
-        <source>Links</source>
-        <translation>Links</translation>
+        <source>tokens %1 to %2</source>
+        <translation>Token %1 bis %2</translation>
     </message>
     <message>
         <source>%1: %2 of the answer&apos;s attention, %3 of it was still held</source>
@@ -1926,6 +1799,17 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::HotAreas</name>
+    <message>
+        <source>%1/%2</source>
+        <translation>%1/%2</translation>
+    </message>
+    <message>
+        <source>Rests on</source>
+        <translation>Beruht auf</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::Instructions</name>
     <message>
         <source>Instructions</source>
@@ -1962,6 +1846,17 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>none</source>
         <translation>keine</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::JumpButton</name>
+    <message>
+        <source>Jump to the end</source>
+        <translation>Zum Ende springen</translation>
+    </message>
+    <message>
+        <source>Jump to the end, and follow it (End)</source>
+        <translation>Zum Ende springen und dort bleiben (Ende)</translation>
     </message>
 </context>
 <context>
@@ -3545,6 +3440,134 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>&amp;Show it</source>
         <translation>&amp;Zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::TurnList</name>
+    <message>
+        <source>An earlier answer, taken back.</source>
+        <translation>Eine frühere, zurückgenommene Antwort.</translation>
+    </message>
+    <message>
+        <source>Damaged: this text is not what was stored.</source>
+        <translation>Beschädigt: Dieser Text ist nicht der gespeicherte.</translation>
+    </message>
+    <message>
+        <source>Stopped: this answer is not complete.</source>
+        <translation>Gestoppt: Diese Antwort ist unvollständig.</translation>
+    </message>
+    <message>
+        <source>Cut at the length limit: this answer is not complete.</source>
+        <translation>An der Längengrenze abgeschnitten: Diese Antwort ist unvollständig.</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>Palimpsest, answering</source>
+        <translation>Palimpsest, antwortet</translation>
+    </message>
+    <message>
+        <source>Palimpsest</source>
+        <translation>Palimpsest</translation>
+    </message>
+    <message>
+        <source>Palimpsest. %1</source>
+        <translation>Palimpsest. %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %2 tokens read</source>
+        <translation>
+            <numerusform>%1 von %2 Token gelesen</numerusform>
+            <numerusform>%1 von %2 Token gelesen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 kept per head</source>
+        <translation>
+            <numerusform>%1 je Kopf behalten</numerusform>
+            <numerusform>%1 je Kopf behalten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1, %2, %3</source>
+        <translation>%1, %2, %3</translation>
+    </message>
+    <message>
+        <source>nothing cut</source>
+        <translation>nichts weggelassen</translation>
+    </message>
+    <message>
+        <source>%1 not read yet</source>
+        <translation>%1 noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>Previous answer</source>
+        <translation>Vorige Antwort</translation>
+    </message>
+    <message>
+        <source>Next answer</source>
+        <translation>Nächste Antwort</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as Markdown</source>
+        <translation>Als Markdown kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as it was typed</source>
+        <translation>Wie eingegeben kopieren</translation>
+    </message>
+    <message>
+        <source>Answer again</source>
+        <translation>Neu antworten</translation>
+    </message>
+    <message>
+        <source>Edit and branch</source>
+        <translation>Bearbeiten und abzweigen</translation>
+    </message>
+    <message>
+        <source>Show what it rests on</source>
+        <translation>Zeigen, worauf sie beruht</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::TurnMenu</name>
+    <message>
+        <source>What can be done with this turn</source>
+        <translation>Was mit diesem Beitrag möglich ist</translation>
+    </message>
+    <message>
+        <source>Copy selected text</source>
+        <translation>Ausgewählten Text kopieren</translation>
+    </message>
+    <message>
+        <source>Copy selected lines as Markdown</source>
+        <translation>Ausgewählte Zeilen als Markdown kopieren</translation>
+    </message>
+    <message>
+        <source>Select all of it</source>
+        <translation>Alles davon auswählen</translation>
+    </message>
+    <message>
+        <source>Copy code block %1</source>
+        <translation>Codeblock %1 kopieren</translation>
+    </message>
+    <message>
+        <source>Show all lines</source>
+        <translation>Alle Zeilen anzeigen</translation>
+    </message>
+    <message>
+        <source>Sources</source>
+        <translation>Quellen</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>Links</translation>
     </message>
 </context>
 <context>

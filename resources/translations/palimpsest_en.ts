@@ -2,23 +2,6 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en_US" sourcelanguage="en">
 <context>
-    <name>palimpsest::ui::ChatView</name>
-    <message numerus="yes">
-        <source>%1 of %2 tokens read</source>
-        <translation>
-            <numerusform>%1 of %2 tokens read</numerusform>
-            <numerusform>%1 of %2 tokens read</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%1 kept per head</source>
-        <translation>
-            <numerusform>%1 kept per head</numerusform>
-            <numerusform>%1 kept per head</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
     <name>palimpsest::ui::Composer</name>
     <message numerus="yes">
         <source>and %n more</source>
@@ -109,6 +92,23 @@
         <translation>
             <numerusform>%n waiting</numerusform>
             <numerusform>%n waiting</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::TurnList</name>
+    <message numerus="yes">
+        <source>%1 of %2 tokens read</source>
+        <translation>
+            <numerusform>%1 of %2 tokens read</numerusform>
+            <numerusform>%1 of %2 tokens read</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 kept per head</source>
+        <translation>
+            <numerusform>%1 kept per head</numerusform>
+            <numerusform>%1 kept per head</numerusform>
         </translation>
     </message>
 </context>

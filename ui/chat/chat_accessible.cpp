@@ -14,7 +14,7 @@ class TurnInterface : public QAccessibleInterface, public QAccessibleActionInter
 public:
     TurnInterface(ChatView* view, int turn) : view_(view), turn_(turn) {}
 
-    bool isValid() const override { return view_ && turn_ < view_->turn_count(); }
+    bool isValid() const override { return view_ && turn_ < view_->turns().count(); }
     QObject* object() const override { return nullptr; }
     QWindow* window() const override { return isValid() ? view_->window()->windowHandle() : nullptr; }
     QAccessibleInterface* parent() const override { return QAccessible::queryAccessibleInterface(view_); }
@@ -30,9 +30,9 @@ public:
         if (!isValid()) return {};
         switch (kind) {
         case QAccessible::Name:
-            return QStringLiteral("%1: %2").arg(view_->turn_name(turn_), view_->turn_text(turn_));
+            return QStringLiteral("%1: %2").arg(view_->turns().name(turn_), view_->turns().text(turn_));
         case QAccessible::Description:
-            return view_->turn_notes(turn_);
+            return view_->turns().notes(turn_);
         default:
             return {};
         }
@@ -68,8 +68,8 @@ public:
     {
         QStringList names{setFocusAction()};
         if (!isValid()) return names;
-        for (const TurnAction action : view_->actions(turn_))
-            names += view_->action_label(turn_, action);
+        for (const TurnAction action : view_->turns().actions(turn_))
+            names += view_->turns().action_label(turn_, action);
         return names;
     }
 
@@ -80,8 +80,8 @@ public:
             view_->setFocus();
             view_->set_current_turn(turn_);
         }
-        for (const TurnAction action : view_->actions(turn_))
-            if (view_->action_label(turn_, action) == name) return view_->perform(turn_, action);
+        for (const TurnAction action : view_->turns().actions(turn_))
+            if (view_->turns().action_label(turn_, action) == name) return view_->perform(turn_, action);
     }
 
     QStringList keyBindingsForAction(const QString&) const override { return {}; }
@@ -101,12 +101,12 @@ public:
     }
 
     // The turns come first, then the view's child widgets.
-    int childCount() const override { return view_->turn_count() + QAccessibleWidget::childCount(); }
+    int childCount() const override { return view_->turns().count() + QAccessibleWidget::childCount(); }
 
     QAccessibleInterface* child(int index) const override
     {
         if (index < 0) return nullptr;
-        if (index >= view_->turn_count()) return QAccessibleWidget::child(index - view_->turn_count());
+        if (index >= view_->turns().count()) return QAccessibleWidget::child(index - view_->turns().count());
         const auto known = ids_.find(index);
         if (known != ids_.end()) return QAccessible::accessibleInterface(known->second);
         auto* turn = new TurnInterface(view_, index); // owned by Qt until deleteAccessibleInterface
@@ -119,7 +119,7 @@ public:
         for (const auto& [turn, id] : ids_)
             if (QAccessible::accessibleInterface(id) == child) return turn;
         const int widget = QAccessibleWidget::indexOfChild(child);
-        return widget < 0 ? widget : widget + view_->turn_count();
+        return widget < 0 ? widget : widget + view_->turns().count();
     }
 
     QAccessibleInterface* focusChild() const override

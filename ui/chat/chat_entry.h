@@ -1,11 +1,9 @@
-// A turn of the chat view and its clickable areas; private to the view's source files.
+// A turn of the chat view with its layout, and a place in a turn.
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "ui/chat/message_layout.h"
-#include "ui/chat/turn_action.h"
 #include "ui/engine/session_facts.h"
 
 namespace palimpsest::ui {
@@ -24,15 +22,16 @@ struct ChatEntry {
     std::unique_ptr<MessageLayout> layout; // null: not laid out
     int body = 0, footer = 0;              // heights; estimates until measured
 
-    const QString& text() const { return version < turn.earlier.size() ? turn.earlier[version] : turn.text; }
+    const QString& text() const { return is_newest() ? turn.text : turn.earlier[version]; }
     Message::Format format() const { return is_answer(turn) ? Message::Format::Markdown : Message::Format::Plain; }
+    bool is_newest() const { return version >= turn.earlier.size(); }
 };
 
-struct HotArea {
-    QRect rect; // in the viewport
-    QString label;
-    std::optional<TurnAction> action;
-    int source = -1; // index of a citation; -1: none
+// A place in the text of a turn.
+struct ChatCursor {
+    int turn = -1; // -1: none
+    TextPosition place;
+    auto operator<=>(const ChatCursor&) const = default;
 };
 
 } // namespace palimpsest::ui

@@ -1,23 +1,24 @@
-// Keyboard and mouse input and the context menu of the chat view.
+// Keyboard and mouse input of the chat view.
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QMenu>
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
 
-#include "ui/chat/chat_entry.h"
+#include "ui/base/quantity.h"
 #include "ui/chat/chat_view.h"
+#include "ui/chat/hot_areas.h"
+#include "ui/chat/turn_menu.h"
 #include "ui/chat/visible_text.h"
 
 namespace palimpsest::ui {
 
 void ChatView::keyPressEvent(QKeyEvent* event)
 {
-    const int turn = current_ >= 0 ? current_ : turn_count() - 1;
+    const int turn = current_ >= 0 ? current_ : turns_.count() - 1;
     if (event->matches(QKeySequence::Copy)) {
         const QString text = selected_text();
         if (!text.isEmpty())
@@ -36,7 +37,7 @@ void ChatView::keyPressEvent(QKeyEvent* event)
     case Qt::Key_Home:
         return current_ >= 0 ? set_current_turn(0) : bar->setValue(0);
     case Qt::Key_End:
-        if (!entries_.empty()) current_ = turn_count() - 1;
+        if (!turns_.is_empty()) current_ = turns_.count() - 1;
         return jump_to_end();
     case Qt::Key_PageUp:
         return bar->triggerAction(QAbstractSlider::SliderPageStepSub);
@@ -69,8 +70,8 @@ void ChatView::keyPressEvent(QKeyEvent* event)
     case Qt::Key_Menu: {
         set_current_turn(turn);
         const auto menu = menu_of(turn);
-        menu->exec(
-            viewport()->mapToGlobal(QPoint(column_left(), std::max(0, turn_rect(turn).top()) + header_height())));
+        const QPoint below(layout_.column_left(), std::max(0, turn_rect(turn).top()) + layout_.header_height());
+        menu->exec(viewport()->mapToGlobal(below));
         return;
     }
     default:
@@ -82,122 +83,85 @@ void ChatView::keyPressEvent(QKeyEvent* event)
 
 std::unique_ptr<QMenu> ChatView::menu_of(int turn)
 {
-    static constexpr std::pair<TurnAction, int> keys[] = {
-        {TurnAction::Earlier, Qt::Key_Left},   {TurnAction::Later, Qt::Key_Right},  {TurnAction::Copy, Qt::Key_C},
-        {TurnAction::CopyMarkdown, Qt::Key_M}, {TurnAction::Regenerate, Qt::Key_R}, {TurnAction::Branch, Qt::Key_E},
-        {TurnAction::ShowSources, Qt::Key_X},
-    };
-    auto menu = std::make_unique<QMenu>(this);
-    menu->setAccessibleName(tr("What can be done with this turn"));
-    ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
-    if (!selected_text().isEmpty()) {
-        menu->addAction(tr("Copy selected text"), QKeySequence::Copy, this, [this] { copy(selected_text()); });
-        menu->addAction(tr("Copy selected lines as Markdown"), this, [this] { copy(selected_markdown()); });
-        menu->addSeparator();
-    }
-    for (const TurnAction action : actions(turn)) {
-        QAction* item =
-            menu->addAction(action_label(turn, action), this, [this, turn, action] { perform(turn, action); });
-        for (const auto& [known, key] : keys)
-            if (known == action) item->setShortcut(QKeySequence(key));
-    }
-    menu->addAction(tr("Select all of it"), QKeySequence::SelectAll, this, [this, turn] { select_turn(turn); });
-    MessageLayout& layout = layout_of(entry);
-    const std::vector<TextPosition> codes = layout.code_places();
-    for (size_t i = 0; i < codes.size() && i < sources_shown; ++i)
-        menu->addAction(tr("Copy code block %1").arg(i + 1), this,
-                        [this, text = layout.code_at(codes[i])] { copy(text); });
-    if (const std::vector<TextPosition> more = layout.collapsed_places(); !more.empty())
-        menu->addAction(tr("Show all lines"), this, [this, turn] {
-            if (turn >= turn_count()) return; // it was removed while the menu was open
-            ChatEntry& shown = *entries_[static_cast<size_t>(turn)];
-            for (const TextPosition& place : layout_of(shown).collapsed_places())
-                shown.layout->press({place, {}, MessageLayout::Button::ShowAll, false});
-            shown.body = shown.layout->height();
-            update_tops(static_cast<size_t>(turn));
-            lay_out();
-        });
-    if (entry.turn.provenance && !entry.turn.provenance->sources.empty() && !entry.growing) {
-        QMenu* sources = menu->addMenu(tr("Sources"));
-        for (size_t s = 0; s < std::min(sources_shown, entry.turn.provenance->sources.size()); ++s) {
-            QAction* item = sources->addAction(place_name(entry.turn.provenance->sources[s].range), this,
-                                               [this, turn, s] { open_source(turn, static_cast<int>(s)); });
-            item->setShortcut(QKeySequence(Qt::Key_1 + static_cast<int>(s)));
-        }
-    }
-    if (const QStringList links = layout.links(); !links.isEmpty()) {
-        QMenu* list = menu->addMenu(tr("Links"));
-        for (qsizetype i = 0; i < std::min<qsizetype>(links.size(), 20); ++i)
-            list->addAction(visible_address(links[i]).left(80).replace(QLatin1Char('&'), QStringLiteral("&&")),
-                            this, [this, address = links[i]] { Q_EMIT link_activated(address); });
-    }
+    auto menu = std::make_unique<TurnMenu>(
+        TurnMenu::Contents{.turns = turns_,
+                           .turn = turn,
+                           .layout = layout_.layout_of(turn),
+                           .has_selection = !selected_text().isEmpty(),
+                           .place_name = [this](const StreamRange& range) { return place_name(range); }},
+        this);
+    connect(menu.get(), &TurnMenu::action_wanted, this, [this, turn](TurnAction action) { perform(turn, action); });
+    connect(menu.get(), &TurnMenu::copy_wanted, this, &ChatView::copy);
+    connect(menu.get(), &TurnMenu::copy_selection_wanted, this,
+            [this](bool markdown) { copy(markdown ? selected_markdown() : selected_text()); });
+    connect(menu.get(), &TurnMenu::select_wanted, this, [this, turn] { select_turn(turn); });
+    connect(menu.get(), &TurnMenu::lines_wanted, this, [this, turn] { show_all_lines(turn); });
+    connect(menu.get(), &TurnMenu::source_wanted, this, [this, turn](int source) { open_source(turn, source); });
+    connect(menu.get(), &TurnMenu::link_wanted, this, &ChatView::link_activated);
     return menu;
 }
 
-void ChatView::press_area(int entry, const HotArea& area)
+void ChatView::copy(const QString& text)
 {
-    if (area.action) perform(entry, *area.action);
-    if (area.source >= 0) open_source(entry, area.source);
+    QGuiApplication::clipboard()->setText(text);
+}
+
+ChatLayout::Hit ChatView::hit(QPoint at)
+{
+    return layout_.hit(at + QPoint(0, verticalScrollBar()->value()));
 }
 
 void ChatView::mousePressEvent(QMouseEvent* event)
 {
-    if (event->button() != Qt::LeftButton || entries_.empty()) return;
+    if (event->button() != Qt::LeftButton || turns_.is_empty()) return;
     pressed_at_ = event->pos();
-    const Found found = find(event->pos());
-    current_ = found.cursor.entry;
-    if (hot_area_at(hot_areas(current_), event->pos()) || found.spot.button != MessageLayout::Button::None) {
-        selecting_ = false;
-        return;
-    }
-    selecting_ = true;
-    caret_ = found.cursor;
-    if (!(event->modifiers() & Qt::ShiftModifier) || anchor_.entry < 0) anchor_ = caret_;
+    const ChatLayout::Hit found = hit(event->pos());
+    current_ = found.cursor.turn;
+    selecting_ = !hot_areas().at(event->pos(), current_) && found.spot.button == MessageLayout::Button::None;
+    if (!selecting_) return;
+    selection_.begin(found.cursor, event->modifiers() & Qt::ShiftModifier);
     viewport()->update();
 }
 
 void ChatView::mouseMoveEvent(QMouseEvent* event)
 {
-    if (entries_.empty()) return;
-    const Found found = find(event->pos());
-    set_hovered(found.cursor.entry);
-    const bool hot = hot_area_at(hot_areas(found.cursor.entry), event->pos()) || !found.spot.link.isEmpty() ||
+    if (turns_.is_empty()) return;
+    const ChatLayout::Hit found = hit(event->pos());
+    hovered_ = found.cursor.turn;
+    viewport()->update();
+    const bool hot = hot_areas().at(event->pos(), hovered_) || !found.spot.link.isEmpty() ||
                      found.spot.button != MessageLayout::Button::None;
     viewport()->setCursor(hot ? Qt::PointingHandCursor : found.spot.on_text ? Qt::IBeamCursor : Qt::ArrowCursor);
     if (!selecting_ || !(event->buttons() & Qt::LeftButton)) return;
-    caret_ = found.cursor;
-    if (event->pos().y() < 0 || event->pos().y() > viewport()->height())
-        verticalScrollBar()->setValue(verticalScrollBar()->value() +
-                                      (event->pos().y() < 0 ? -style_.line_height : style_.line_height));
-    viewport()->update();
-}
-
-void ChatView::set_hovered(int entry)
-{
-    hovered_ = entry;
-    viewport()->update();
+    selection_.move_to(found.cursor);
+    if (event->pos().y() >= 0 && event->pos().y() <= viewport()->height()) return;
+    const int line_height = layout_.style().line_height;
+    verticalScrollBar()->setValue(verticalScrollBar()->value() +
+                                  (event->pos().y() < 0 ? -line_height : line_height));
 }
 
 void ChatView::mouseReleaseEvent(QMouseEvent* event)
 {
-    if (event->button() != Qt::LeftButton || entries_.empty()) return;
-    if (selecting_ && anchor_ != caret_) {
-        selecting_ = false;
+    if (event->button() != Qt::LeftButton || turns_.is_empty()) return;
+    const bool selected = std::exchange(selecting_, false) && !selection_.is_empty();
+    if (selected) {
         if (QGuiApplication::clipboard()->supportsSelection())
             QGuiApplication::clipboard()->setText(selected_text(), QClipboard::Selection);
         return;
     }
-    selecting_ = false;
     if ((event->pos() - pressed_at_).manhattanLength() > QApplication::startDragDistance()) return;
-    const Found found = find(event->pos());
-    const std::vector<HotArea> areas = hot_areas(found.cursor.entry);
-    if (const HotArea* area = hot_area_at(areas, event->pos())) return press_area(found.cursor.entry, *area);
-    ChatEntry& entry = *entries_[static_cast<size_t>(found.cursor.entry)];
-    if (found.spot.button == MessageLayout::Button::CopyCode) return copy(entry.layout->code_at(found.spot.place));
+    const ChatLayout::Hit found = hit(event->pos());
+    const int turn = found.cursor.turn;
+    if (const auto area = hot_areas().at(event->pos(), turn)) {
+        if (area->action) perform(turn, *area->action);
+        if (area->source >= 0) open_source(turn, area->source);
+        return;
+    }
+    MessageLayout& layout = layout_.layout_of(turn);
+    if (found.spot.button == MessageLayout::Button::CopyCode) return copy(layout.code_at(found.spot.place));
     if (found.spot.button == MessageLayout::Button::ShowAll) {
-        entry.layout->press(found.spot);
-        entry.body = entry.layout->height();
-        update_tops(static_cast<size_t>(found.cursor.entry));
+        layout.press(found.spot);
+        layout_.adopt_height(turn);
         at_end_ = false;
         return lay_out();
     }
@@ -206,22 +170,20 @@ void ChatView::mouseReleaseEvent(QMouseEvent* event)
 
 void ChatView::mouseDoubleClickEvent(QMouseEvent* event)
 {
-    if (entries_.empty()) return;
-    const Found found = find(event->pos());
+    if (turns_.is_empty()) return;
+    const ChatLayout::Hit found = hit(event->pos());
     if (!found.spot.on_text) return;
-    const TextSelection word =
-        entries_[static_cast<size_t>(found.cursor.entry)]->layout->word_at(found.cursor.place);
-    anchor_ = {found.cursor.entry, word.from};
-    caret_ = {found.cursor.entry, word.to};
+    const TextSelection word = layout_.layout_of(found.cursor.turn).word_at(found.cursor.place);
+    selection_.select({found.cursor.turn, word.from}, {found.cursor.turn, word.to});
     viewport()->update();
 }
 
 void ChatView::contextMenuEvent(QContextMenuEvent* event)
 {
-    if (entries_.empty()) return;
-    const int turn = event->reason() == QContextMenuEvent::Mouse ? find(event->pos()).cursor.entry
+    if (turns_.is_empty()) return;
+    const int turn = event->reason() == QContextMenuEvent::Mouse ? hit(event->pos()).cursor.turn
                      : current_ >= 0                             ? current_
-                                                                 : turn_count() - 1;
+                                                                 : turns_.count() - 1;
     const auto menu = menu_of(turn);
     menu->exec(event->globalPos());
 }
@@ -232,30 +194,33 @@ bool ChatView::viewportEvent(QEvent* event)
         hovered_ = -1;
         viewport()->update();
     }
-    if (event->type() == QEvent::ToolTip && !entries_.empty()) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const Found found = find(help->pos());
-        const std::vector<HotArea> areas = hot_areas(found.cursor.entry);
-        const HotArea* area = hot_area_at(areas, help->pos());
-        QString text = found.spot.link.isEmpty() ? QString() : visible_address(found.spot.link).left(400);
-        if (area && area->source >= 0)
-            text = source_note(entries_[static_cast<size_t>(found.cursor.entry)]
-                                   ->turn.provenance->sources[static_cast<size_t>(area->source)]);
-        // Addresses and titles are untrusted, so escape them as HTML.
-        QToolTip::showText(
-            help->globalPos(),
-            text.isEmpty() ? QString()
-                           : text.toHtmlEscaped().prepend(QStringLiteral("<qt>")).append(QStringLiteral("</qt>")),
-            viewport());
-        return true;
-    }
-    return QAbstractScrollArea::viewportEvent(event);
+    if (event->type() != QEvent::ToolTip || turns_.is_empty()) return QAbstractScrollArea::viewportEvent(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString text = tip_at(help->pos());
+    // Addresses and titles are untrusted, so escape them as HTML.
+    QToolTip::showText(help->globalPos(),
+                       text.isEmpty() ? QString() : QStringLiteral("<qt>%1</qt>").arg(text.toHtmlEscaped()),
+                       viewport());
+    return true;
+}
+
+QString ChatView::tip_at(QPoint at)
+{
+    const ChatLayout::Hit found = hit(at);
+    const auto area = hot_areas().at(at, found.cursor.turn);
+    if (!area || area->source < 0)
+        return found.spot.link.isEmpty() ? QString() : visible_address(found.spot.link).left(400);
+    const Provenance::Source& source =
+        turns_[found.cursor.turn].turn.provenance->sources[static_cast<size_t>(area->source)];
+    return tr("%1: %2 of the answer's attention, %3 of it was still held")
+        .arg(place_name(source.range), share_text(source.weight), share_text(source.held));
 }
 
 void ChatView::focusInEvent(QFocusEvent* event)
 {
     QAbstractScrollArea::focusInEvent(event);
-    if (current_ < 0 && !entries_.empty() && event->reason() != Qt::MouseFocusReason) current_ = turn_count() - 1;
+    if (current_ < 0 && !turns_.is_empty() && event->reason() != Qt::MouseFocusReason)
+        current_ = turns_.count() - 1;
     viewport()->update();
 }
 

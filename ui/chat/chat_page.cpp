@@ -31,7 +31,7 @@ ChatPage::ChatPage(QWidget* parent)
 
 void ChatPage::choose_page()
 {
-    pages_->setCurrentWidget(view_->turn_count() > 0 ? static_cast<QWidget*>(view_) : start_);
+    pages_->setCurrentWidget(view_->turns().count() > 0 ? static_cast<QWidget*>(view_) : start_);
 }
 
 void ChatPage::show_session(const std::shared_ptr<const SessionFacts>& facts)

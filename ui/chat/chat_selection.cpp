@@ -1,72 +1,60 @@
-// Selection and hit testing in the chat view.
-#include <QScrollBar>
-#include <algorithm>
+#include "ui/chat/chat_selection.h"
 
-#include "ui/chat/chat_entry.h"
-#include "ui/chat/chat_view.h"
+#include <QStringList>
 
 namespace palimpsest::ui {
 
-std::pair<ChatView::Cursor, ChatView::Cursor> ChatView::selection() const
+void ChatSelection::begin(const ChatCursor& at, bool extend)
+{
+    caret_ = at;
+    if (!extend || anchor_.turn < 0) anchor_ = at;
+}
+
+void ChatSelection::select_turn(const TurnList& turns, int turn)
+{
+    const ChatEntry& entry = turns[turn];
+    MessageLayout plain;
+    plain.set_text(entry.text(), entry.format());
+    select({turn, plain.begin()}, {turn, plain.end()});
+}
+
+std::pair<ChatCursor, ChatCursor> ChatSelection::ordered() const
 {
     return anchor_ < caret_ ? std::pair(anchor_, caret_) : std::pair(caret_, anchor_);
 }
 
-QString ChatView::join_selection(bool markdown) const
+QString ChatSelection::join(const TurnList& turns, bool markdown) const
 {
-    const auto [from, to] = selection();
-    if (from.entry < 0 || from == to) return {};
+    const auto [from, to] = ordered();
+    if (from.turn < 0 || from == to) return {};
     QStringList parts;
-    for (int i = from.entry; i <= to.entry; ++i) {
-        const ChatEntry& entry = *entries_[static_cast<size_t>(i)];
+    for (int i = from.turn; i <= to.turn; ++i) {
+        const ChatEntry& entry = turns[i];
         MessageLayout plain;
         plain.set_text(entry.text(), entry.format());
-        const TextPosition begin = i == from.entry ? from.place : plain.begin();
-        const TextPosition end = i == to.entry ? to.place : plain.end();
+        const TextPosition begin = i == from.turn ? from.place : plain.begin();
+        const TextPosition end = i == to.turn ? to.place : plain.end();
         parts += markdown ? plain.source_between(begin, end) : plain.text_between(begin, end);
     }
     return parts.join(QStringLiteral("\n\n"));
 }
 
-QString ChatView::selected_text() const
+QString ChatSelection::text(const TurnList& turns) const
 {
-    return join_selection(false);
+    return join(turns, false);
 }
 
-QString ChatView::selected_markdown() const
+QString ChatSelection::markdown(const TurnList& turns) const
 {
-    return join_selection(true);
+    return join(turns, true);
 }
 
-void ChatView::select_turn(int turn)
+std::optional<TextSelection> ChatSelection::part_of(const TurnList& turns, int turn) const
 {
-    if (turn < 0 || turn >= turn_count()) return;
-    MessageLayout plain;
-    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
-    plain.set_text(entry.text(), entry.format());
-    anchor_ = {turn, plain.begin()};
-    caret_ = {turn, plain.end()};
-    viewport()->update();
-}
-
-ChatView::Found ChatView::find(const QPoint& at)
-{
-    Found found;
-    if (entries_.empty()) return found;
-    const int y = at.y() + verticalScrollBar()->value();
-    found.cursor.entry = entry_at(std::clamp(y, 0, std::max(0, tops_.back() - 1)));
-    const auto i = static_cast<size_t>(found.cursor.entry);
-    const int body = tops_[i] + header_height();
-    ChatEntry& entry = *entries_[i];
-    MessageLayout& layout = layout_of(entry);
-    if (y < body) return found;
-    if (y >= body + layout.height()) {
-        found.cursor.place = layout.end();
-        return found;
-    }
-    found.spot = layout.spot_at(QPointF(at.x() - column_left(), y - body));
-    found.cursor.place = found.spot.place;
-    return found;
+    const auto [from, to] = ordered();
+    if (from.turn < 0 || from == to || turn < from.turn || turn > to.turn) return std::nullopt;
+    return TextSelection{turn == from.turn ? from.place : TextPosition{},
+                         turn == to.turn ? to.place : turns[turn].layout->end()};
 }
 
 } // namespace palimpsest::ui

@@ -2,23 +2,26 @@
 
 #include <QAccessible>
 #include <QApplication>
+#include <QLocale>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QScrollBar>
 #include <algorithm>
 
-#include "ui/chat/chat_entry.h"
+#include "ui/base/theme.h"
+#include "ui/chat/chat_painter.h"
+#include "ui/chat/jump_button.h"
 
 namespace palimpsest::ui {
 namespace {
 
-constexpr int slice_ms = 15; // of layout work per slice
-constexpr int blink_ms = 530;
+constexpr int slice_ms = 15;    // of layout work per slice
 constexpr int screens_kept = 3; // above and below the view, with their layout
-constexpr int column_characters = 84;
 
 } // namespace
 
-ChatView::ChatView(QWidget* parent) : QAbstractScrollArea(parent)
+ChatView::ChatView(QWidget* parent)
+    : QAbstractScrollArea(parent), blink_(QApplication::cursorFlashTime() <= 0), jump_(new JumpButton(viewport()))
 {
     install_accessibility();
     setFocusPolicy(Qt::StrongFocus);
@@ -26,15 +29,6 @@ ChatView::ChatView(QWidget* parent) : QAbstractScrollArea(parent)
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setAccessibleName(tr("Chat"));
     viewport()->setMouseTracking(true);
-    reduced_motion_ = QApplication::cursorFlashTime() <= 0;
-    jump_ = new QToolButton(viewport());
-    jump_->setText(tr("Jump to the end"));
-    jump_->setAccessibleName(jump_->text());
-    jump_->setToolTip(tr("Jump to the end, and follow it (End)"));
-    jump_->setArrowType(Qt::DownArrow);
-    jump_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    jump_->setCursor(Qt::ArrowCursor);
-    jump_->hide();
     connect(jump_, &QToolButton::clicked, this, [this] {
         jump_to_end();
         setFocus();
@@ -42,11 +36,7 @@ ChatView::ChatView(QWidget* parent) : QAbstractScrollArea(parent)
     later_.setSingleShot(true);
     later_.setInterval(0);
     connect(&later_, &QTimer::timeout, this, &ChatView::lay_out);
-    blink_.setInterval(blink_ms);
-    connect(&blink_, &QTimer::timeout, this, [this] {
-        lit_ = !lit_;
-        viewport()->update();
-    });
+    connect(&blink_, &CursorBlink::changed, viewport(), [this] { viewport()->update(); });
     restyle();
     setViewportMargins(0, fontMetrics().height() / 2, 0, 0);
     setBackgroundRole(QPalette::Base); // for the viewport margin
@@ -59,59 +49,24 @@ ChatView::~ChatView() = default;
 
 void ChatView::set_turns(const std::vector<Turn>& turns)
 {
-    growing_ = false;
     blink_.stop();
-    std::vector<std::unique_ptr<ChatEntry>> old = std::move(entries_);
-    entries_.clear();
-    entries_.reserve(turns.size());
-    for (size_t i = 0; i < turns.size(); ++i) {
-        auto entry = std::make_unique<ChatEntry>();
-        const bool same = i < old.size() && old[i]->turn.role == turns[i].role && old[i]->text() == turns[i].text;
-        if (same) entry = std::move(old[i]);
-        entry->turn = turns[i];
-        entry->version = turns[i].earlier.size();
-        entry->growing = entry->measured = false;
-        entries_.push_back(std::move(entry));
-    }
-    const bool shrunk = old.size() > entries_.size();
-    if (shrunk || (anchor_.entry >= 0 && anchor_.entry >= turn_count())) anchor_ = caret_ = {};
-    current_ = std::min(current_, turn_count() - 1);
+    if (turns_.set(turns)) selection_.clear();
+    current_ = std::min(current_, turns_.count() - 1);
     hovered_ = -1;
-    tops_.assign(entries_.size() + 1, 0);
-    for (auto& entry : entries_)
-        if (!entry->layout) entry->body = 0;
-    update_tops(0);
-    lay_out();
-    QAccessibleEvent event(this, QAccessible::ObjectReorder);
-    QAccessible::updateAccessibility(&event);
-    Q_EMIT turns_changed();
+    lay_out_from(0);
+    turns_replaced();
 }
 
 void ChatView::begin_answer(const QString& question)
 {
-    const bool again = question.isEmpty() && !entries_.empty() && is_answer(entries_.back()->turn);
-    if (again) {
-        Turn& turn = entries_.back()->turn;
-        turn.earlier.push_back(turn.text);
-    } else {
-        entries_.push_back(std::make_unique<ChatEntry>());
-        entries_.back()->turn.text = question;
-        entries_.push_back(std::make_unique<ChatEntry>());
-        entries_.back()->turn.role = storage::Role::Assistant;
-    }
-    ChatEntry& entry = *entries_.back();
-    entry.turn.text.clear();
-    entry.turn.state = storage::MessageState::Growing;
-    entry.turn.provenance.reset();
-    entry.version = entry.turn.earlier.size();
-    entry.growing = growing_ = true;
-    entry.measured = false;
-    entry.layout.reset();
-    entry.body = 0;
-    lit_ = true;
-    if (!reduced_motion_) blink_.start();
-    update_tops(entries_.size() > 1 ? entries_.size() - 2 : 0);
-    lay_out();
+    turns_.begin_answer(question);
+    blink_.start();
+    lay_out_from(std::max(0, turns_.count() - 2));
+    turns_replaced();
+}
+
+void ChatView::turns_replaced()
+{
     QAccessibleEvent event(this, QAccessible::ObjectReorder);
     QAccessible::updateAccessibility(&event);
     Q_EMIT turns_changed();
@@ -119,48 +74,31 @@ void ChatView::begin_answer(const QString& question)
 
 void ChatView::grow_answer(const QString& answer)
 {
-    if (!growing_ || entries_.back()->turn.text == answer) return;
-    ChatEntry& entry = *entries_.back();
+    const int last = turns_.count() - 1;
+    if (!turns_.is_answering() || turns_[last].turn.text == answer) return;
+    ChatEntry& entry = turns_[last];
     entry.turn.text = answer;
-    if (entry.layout && entry.version == entry.turn.earlier.size()) {
+    if (entry.layout && entry.is_newest()) {
         entry.layout->set_text(answer, entry.format());
-        entry.body = entry.layout->height();
-        update_tops(entries_.size() - 1);
+        layout_.adopt_height(last);
     }
     lay_out();
 }
 
 void ChatView::end_answer(const Turn& answer)
 {
-    if (!growing_) return;
+    if (!turns_.is_answering()) return;
     grow_answer(answer.text);
-    ChatEntry& entry = *entries_.back();
-    const bool at_newest = entry.version == entry.turn.earlier.size();
-    entry.turn = answer;
-    if (at_newest) entry.version = answer.earlier.size();
-    entry.growing = growing_ = entry.measured = false;
+    turns_.end_answer(answer);
     blink_.stop();
-    update_tops(entries_.size() - 1);
-    lay_out();
-    announce(turn_count() - 1);
+    lay_out_from(turns_.count() - 1);
+    announce(turns_.count() - 1);
     Q_EMIT turns_changed();
 }
 
 void ChatView::abandon_answer()
 {
-    if (!growing_) return;
-    std::vector<Turn> turns;
-    for (const auto& entry : entries_)
-        turns.push_back(entry->turn);
-    Turn& last = turns.back();
-    if (!last.earlier.empty()) {
-        last.text = last.earlier.back();
-        last.earlier.pop_back();
-        last.state = storage::MessageState::Complete;
-    } else {
-        turns.resize(turns.size() - 2);
-    }
-    set_turns(turns);
+    if (turns_.is_answering()) set_turns(turns_.before_answer());
 }
 
 void ChatView::set_place_name(std::function<QString(StreamRange)> name)
@@ -168,101 +106,44 @@ void ChatView::set_place_name(std::function<QString(StreamRange)> name)
     place_name_ = std::move(name);
 }
 
-void ChatView::set_reduced_motion(bool reduced)
+QString ChatView::place_name(const StreamRange& range) const
 {
-    reduced_motion_ = reduced;
-    lit_ = true;
-    if (reduced)
-        blink_.stop();
-    else if (growing_)
-        blink_.start();
-    viewport()->update();
+    if (place_name_) return place_name_(range);
+    return tr("tokens %1 to %2")
+        .arg(QLocale().toString(static_cast<qulonglong>(range.first)),
+             QLocale().toString(static_cast<qulonglong>(range.last)));
 }
 
-void ChatView::announce(int entry)
+void ChatView::set_reduced_motion(bool reduced)
+{
+    blink_.set_reduced_motion(reduced);
+}
+
+void ChatView::announce(int turn)
 {
     // Qt 6.4 has no announcement events; screen readers speak an alert on the turn instead.
     QAccessibleEvent event(this, QAccessible::Alert);
-    event.setChild(entry);
+    event.setChild(turn);
     QAccessible::updateAccessibility(&event);
-    Q_EMIT announced(entry);
+    Q_EMIT announced(turn);
 }
 
-// ---- geometry
-
-int ChatView::column_width() const
-{
-    const int margin = 2 * style_.indent;
-    return std::max(10 * style_.character,
-                    std::min(viewport()->width() - 2 * margin, column_characters * style_.character));
-}
-
-int ChatView::column_left() const
-{
-    return std::max(style_.padding, (viewport()->width() - column_width()) / 2);
-}
-
-int ChatView::header_height() const
-{
-    return style_.line_height + style_.padding / 2;
-}
+// ---- layout
 
 void ChatView::restyle()
 {
-    style_ = MessageStyle::of(font(), palette());
-    small_font_ = font();
-    if (small_font_.pointSizeF() > 0) small_font_.setPointSizeF(small_font_.pointSizeF() * 0.92);
-    for (auto& entry : entries_) {
-        if (entry->layout) layouts_forgotten_ += entry->layout->layouts_made();
-        entry->layout.reset();
-        entry->measured = false;
-        entry->body = 0;
-    }
-    verticalScrollBar()->setSingleStep(style_.line_height);
-    update_tops(0);
+    layout_.set_viewport(viewport()->size());
+    layout_.restyle(font(), palette());
+    verticalScrollBar()->setSingleStep(layout_.style().line_height);
     lay_out();
 }
 
-MessageLayout& ChatView::layout_of(ChatEntry& entry)
+// Lays out after a change of this turn and those below it.
+void ChatView::lay_out_from(int turn)
 {
-    if (!entry.layout) {
-        entry.layout = std::make_unique<MessageLayout>();
-        entry.layout->set_text(entry.text(), entry.format());
-        entry.layout->set_geometry(style_, column_width());
-        entry.body = entry.layout->height();
-    }
-    return *entry.layout;
-}
-
-void ChatView::measure(ChatEntry& entry)
-{
-    layout_of(entry);
-    if (entry.measured) return;
-    entry.measured = true;
-    const QString footer = footer_text(entry);
-    const QFontMetrics metrics(small_font_);
-    entry.footer = 0;
-    if (!footer.isEmpty())
-        entry.footer =
-            style_.padding +
-            metrics.boundingRect(QRect(0, 0, column_width(), 1 << 20), Qt::TextWordWrap, footer).height();
-    if (entry.turn.provenance && !entry.turn.provenance->sources.empty() && !entry.growing)
-        entry.footer += style_.padding / 2 + style_.line_height;
-}
-
-void ChatView::update_tops(size_t from)
-{
-    tops_.resize(entries_.size() + 1, 0);
-    from = std::min(from, entries_.size());
-    const int in_line = std::max(8, column_width() / style_.character);
-    for (size_t i = from; i < entries_.size(); ++i) {
-        ChatEntry& entry = *entries_[i];
-        if (entry.body == 0 && !entry.layout)
-            entry.body = static_cast<int>(std::min<qsizetype>(entry.text().size() / in_line + 1, 20000)) *
-                         style_.line_height;
-        const int body = std::max(entry.body, style_.line_height);
-        tops_[i + 1] = tops_[i] + header_height() + body + entry.footer + 2 * style_.padding + style_.padding / 2;
-    }
+    layout_.set_viewport(viewport()->size());
+    layout_.update_from(turn);
+    lay_out();
 }
 
 void ChatView::update_range()
@@ -270,52 +151,7 @@ void ChatView::update_range()
     const int height = viewport()->height();
     QScrollBar* bar = verticalScrollBar();
     bar->setPageStep(height);
-    bar->setRange(0, std::max(0, tops_.back() + style_.padding - height));
-}
-
-int ChatView::entry_at(int y) const
-{
-    const auto next = std::upper_bound(tops_.begin(), tops_.end() - 1, y);
-    return next == tops_.begin() ? 0 : static_cast<int>(next - tops_.begin()) - 1;
-}
-
-// Returns the last entry in view that is already measured and is to keep its place on the screen; -1 if there is
-// none. The first one would not do: perhaps only its end was visible, and heights above it are estimates.
-int ChatView::seen_entry_at(int top, int bottom) const
-{
-    int seen = -1;
-    for (auto i = static_cast<size_t>(entry_at(top)); i < entries_.size() && tops_[i] < bottom; ++i)
-        if (entries_[i]->measured && entries_[i]->layout) seen = static_cast<int>(i);
-    return seen;
-}
-
-bool ChatView::lay_out_entries(int top, int bottom, const QDeadlineTimer& until, int* moved, int anchor,
-                               int* anchor_inner)
-{
-    *moved = 0;
-    for (auto i = static_cast<size_t>(entry_at(top)); i < entries_.size() && tops_[i] < bottom; ++i) {
-        ChatEntry& entry = *entries_[i];
-        // An entry that starts above the view grows upwards.
-        const bool above = tops_[i] < top;
-        const int before = entry.body + entry.footer;
-        int inner = 0;
-        measure(entry);
-        const int measured = above ? entry.body + entry.footer - before : 0;
-        update_tops(i);
-        top += measured;
-        bottom += measured;
-        const int body = tops_[i] + header_height();
-        const bool done = entry.layout->lay_out(top - body, bottom - body, until, &inner);
-        entry.body = entry.layout->height();
-        update_tops(i);
-        *moved += measured + inner;
-        if (static_cast<int>(i) == anchor) *anchor_inner = inner;
-        top += inner;
-        bottom += inner;
-        if (!done) return false;
-        if (until.hasExpired() && i + 1 < entries_.size() && tops_[i + 1] < bottom) return false;
-    }
-    return true;
+    bar->setRange(0, std::max(0, layout_.height() + layout_.style().padding - height));
 }
 
 // Lays out what is in view, for one slice of time at most; continues from the event loop.
@@ -323,6 +159,7 @@ void ChatView::lay_out()
 {
     if (laying_out_) return;
     laying_out_ = true;
+    layout_.set_viewport(viewport()->size());
     const QDeadlineTimer until(slice_ms);
     QScrollBar* bar = verticalScrollBar();
     update_range();
@@ -332,55 +169,18 @@ void ChatView::lay_out()
     for (int round = 0; round < 8 && !done; ++round) {
         if (at_end_) bar->setValue(bar->maximum());
         const int top = bar->value();
-        const int anchor = seen_entry_at(top, top + height);
-        const int was = anchor < 0 ? 0 : tops_[static_cast<size_t>(anchor)];
-        int moved = 0, inner = 0;
-        done = lay_out_entries(top, top + height, until, &moved, anchor, &inner);
-        if (anchor >= 0) moved = tops_[static_cast<size_t>(anchor)] - was + inner;
+        const ChatLayout::Progress progress = layout_.lay_out(top, top + height, until);
         update_range();
-        if (!at_end_) bar->setValue(top + moved);
-        done = done && (!at_end_ || bar->maximum() == top) && (at_end_ || moved == 0);
+        if (!at_end_) bar->setValue(top + progress.moved);
+        done = progress.done && (at_end_ ? bar->maximum() == top : progress.moved == 0);
         if (until.hasExpired()) break;
     }
     if (at_end_) bar->setValue(bar->maximum());
-    forget_far_layouts(bar->value(), bar->value() + height);
+    layout_.forget_far(bar->value(), bar->value() + height, screens_kept * height);
     laying_out_ = false;
     if (!done) later_.start();
-    place_jump_button();
+    at_end_ ? jump_->hide() : jump_->show_above(layout_.style().padding);
     viewport()->update();
-}
-
-void ChatView::forget_far_layouts(int top, int bottom)
-{
-    const int reach = screens_kept * viewport()->height();
-    for (size_t i = 0; i < entries_.size(); ++i) {
-        ChatEntry& entry = *entries_[i];
-        if (!entry.layout) continue;
-        if (tops_[i + 1] > top - reach && tops_[i] < bottom + reach) {
-            const int body = tops_[i] + header_height();
-            entry.layout->release(top - body, bottom - body, reach);
-        } else if (!entry.growing) {
-            layouts_forgotten_ += entry.layout->layouts_made();
-            entry.layout.reset();
-        }
-    }
-}
-
-uint64_t ChatView::layouts_made() const
-{
-    uint64_t made = layouts_forgotten_;
-    for (const auto& entry : entries_)
-        if (entry->layout) made += entry->layout->layouts_made();
-    return made;
-}
-
-void ChatView::place_jump_button()
-{
-    jump_->setVisible(!at_end_);
-    if (at_end_) return;
-    jump_->adjustSize();
-    jump_->move((viewport()->width() - jump_->width()) / 2,
-                viewport()->height() - jump_->height() - style_.padding);
 }
 
 void ChatView::resizeEvent(QResizeEvent* event)
@@ -391,23 +191,17 @@ void ChatView::resizeEvent(QResizeEvent* event)
         return;
     }
     // Keep the first visible turn in place, at the same relative offset.
-    const int first = entries_.empty() ? -1 : entry_at(verticalScrollBar()->value());
+    QScrollBar* bar = verticalScrollBar();
+    const int first = turns_.is_empty() ? -1 : layout_.turn_at(bar->value());
+    const auto height_of = [&](int turn) { return layout_.bottom(turn) - layout_.top(turn); };
     const double into =
-        first < 0 ? 0
-                  : static_cast<double>(verticalScrollBar()->value() - tops_[static_cast<size_t>(first)]) /
-                        std::max(1, tops_[static_cast<size_t>(first) + 1] - tops_[static_cast<size_t>(first)]);
-    for (auto& entry : entries_) {
-        if (!entry->layout) entry->body = 0;
-        entry->measured = false;
-        if (entry->layout) entry->layout->set_geometry(style_, column_width());
-        if (entry->layout) entry->body = entry->layout->height();
-    }
-    update_tops(0);
+        first < 0 ? 0 : static_cast<double>(bar->value() - layout_.top(first)) / std::max(1, height_of(first));
+    layout_.set_viewport(viewport()->size());
+    layout_.wrap_again();
     if (first >= 0 && !at_end_) {
         laying_out_ = true;
         update_range();
-        const auto i = static_cast<size_t>(first);
-        verticalScrollBar()->setValue(tops_[i] + static_cast<int>(into * (tops_[i + 1] - tops_[i])));
+        bar->setValue(layout_.top(first) + static_cast<int>(into * height_of(first)));
         laying_out_ = false;
     }
     lay_out();
@@ -432,6 +226,132 @@ void ChatView::changeEvent(QEvent* event)
     if (event->type() == QEvent::FontChange || event->type() == QEvent::PaletteChange ||
         event->type() == QEvent::StyleChange)
         restyle();
+}
+
+HotAreas ChatView::hot_areas() const
+{
+    const TurnFocus focus{.current = current_, .hovered = hovered_, .has_focus = hasFocus()};
+    return {layout_, focus, verticalScrollBar()->value(), layoutDirection()};
+}
+
+void ChatView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(viewport());
+    const HotAreas areas = hot_areas();
+    const QPoint mouse = viewport()->mapFromGlobal(QCursor::pos());
+    const ChatPicture picture{.layout = layout_,
+                              .selection = selection_,
+                              .areas = areas,
+                              .mouse = underMouse() ? std::optional(mouse) : std::nullopt,
+                              .cursor_is_lit = blink_.is_lit(),
+                              .focus = accent(palette())};
+    ChatPainter(painter, picture).paint();
+}
+
+// ---- turns by number
+
+QRect ChatView::turn_rect(int turn) const
+{
+    return layout_.rect(turn).translated(0, -verticalScrollBar()->value());
+}
+
+void ChatView::perform(int turn, TurnAction action)
+{
+    if (!turns_.has(turn)) return; // it was removed while a menu was open
+    const std::vector<TurnAction> possible = turns_.actions(turn);
+    if (std::find(possible.begin(), possible.end(), action) == possible.end()) return;
+    const ChatEntry& entry = turns_[turn];
+    switch (action) {
+    case TurnAction::Earlier:
+        return show_version(turn, entry.version - 1);
+    case TurnAction::Later:
+        return show_version(turn, entry.version + 1);
+    case TurnAction::Copy:
+        return copy(turns_.text(turn));
+    case TurnAction::CopyMarkdown:
+        return copy(entry.text());
+    case TurnAction::Regenerate:
+        Q_EMIT regenerate_wanted();
+        return;
+    case TurnAction::Branch:
+        Q_EMIT branch_wanted(entry.turn.message, entry.turn.text);
+        return;
+    case TurnAction::ShowSources:
+        Q_EMIT sources_wanted(entry.turn);
+        return;
+    }
+}
+
+void ChatView::open_source(int turn, int source)
+{
+    if (!turns_.has(turn)) return;
+    const std::optional<Provenance>& from = turns_[turn].turn.provenance;
+    if (!from || source < 0 || source >= static_cast<int>(from->sources.size())) return;
+    Q_EMIT place_wanted(from->sources[static_cast<size_t>(source)].range);
+}
+
+void ChatView::show_version(int turn, size_t version)
+{
+    turns_[turn].version = version;
+    layout_.discard(turn);
+    selection_.clear();
+    lay_out_from(turn);
+    announce(turn);
+}
+
+void ChatView::show_all_lines(int turn)
+{
+    if (!turns_.has(turn)) return; // it was removed while the menu was open
+    MessageLayout& layout = layout_.layout_of(turn);
+    for (const TextPosition& place : layout.collapsed_places())
+        layout.press({place, {}, MessageLayout::Button::ShowAll, false});
+    layout_.adopt_height(turn);
+    lay_out();
+}
+
+void ChatView::select_turn(int turn)
+{
+    if (!turns_.has(turn)) return;
+    selection_.select_turn(turns_, turn);
+    viewport()->update();
+}
+
+void ChatView::set_current_turn(int turn)
+{
+    if (turns_.is_empty()) return;
+    current_ = std::clamp(turn, 0, turns_.count() - 1);
+    const int height = viewport()->height();
+    const bool fits = layout_.bottom(current_) - layout_.top(current_) <= height;
+    QScrollBar* bar = verticalScrollBar();
+    if (current_ + 1 == turns_.count() && fits)
+        jump_to_end();
+    else if (layout_.top(current_) < bar->value() || !fits)
+        bar->setValue(layout_.top(current_));
+    else if (layout_.bottom(current_) > bar->value() + height)
+        bar->setValue(layout_.bottom(current_) - height);
+    if (hasFocus()) {
+        QAccessibleEvent event(this, QAccessible::Focus);
+        event.setChild(current_);
+        QAccessible::updateAccessibility(&event);
+    }
+    viewport()->update();
+}
+
+// Down scrolls through a turn that extends below the view before it selects the next one; Up likewise.
+void ChatView::move_current(int by)
+{
+    if (turns_.is_empty()) return;
+    QScrollBar* bar = verticalScrollBar();
+    const int height = viewport()->height(), line_height = layout_.style().line_height;
+    if (current_ < 0) return set_current_turn(layout_.turn_at(bar->value() + (by > 0 ? 0 : height)));
+    const QRect rect = turn_rect(current_);
+    const int step = height - 2 * line_height;
+    const bool in_view = rect.bottom() > 0 && rect.top() < height;
+    if (in_view && by > 0 && rect.bottom() > height + line_height && bar->value() < bar->maximum())
+        return bar->setValue(bar->value() + std::min(step, rect.bottom() - height));
+    if (in_view && by < 0 && rect.top() < -line_height)
+        return bar->setValue(bar->value() - std::min(step, -rect.top()));
+    if (turns_.has(current_ + by)) set_current_turn(current_ + by);
 }
 
 } // namespace palimpsest::ui

@@ -8,22 +8,20 @@
 
 #include <QAbstractScrollArea>
 #include <QTimer>
-#include <QToolButton>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "ui/chat/message_layout.h"
-#include "ui/chat/turn_action.h"
-#include "ui/engine/session_facts.h"
+#include "ui/chat/chat_layout.h"
+#include "ui/chat/chat_selection.h"
+#include "ui/chat/cursor_blink.h"
 
 class QMenu;
 
 namespace palimpsest::ui {
 
-struct ChatEntry;
-struct HotArea;
+class HotAreas;
+class JumpButton;
 
 class ChatView : public QAbstractScrollArea {
     Q_OBJECT
@@ -38,33 +36,27 @@ public:
     void grow_answer(const QString& answer); // the whole answer so far
     void end_answer(const Turn& answer);     // announces it to screen readers
     void abandon_answer();                   // restores the turns before begin_answer
-    bool is_answering() const { return growing_; }
+    const TurnList& turns() const { return turns_; }
 
     // Names a range of the stream ("page 12, The Lighthouse"); without it, token numbers are shown.
     void set_place_name(std::function<QString(StreamRange)> name);
     void set_reduced_motion(bool reduced); // the cursor of a growing answer does not blink
 
     // ---- turns by number
-    int turn_count() const;
     int current_turn() const { return current_; } // -1: none
     void set_current_turn(int turn);              // also scrolls there
-    QString turn_name(int turn) const;            // the speaker and the state
-    QString turn_text(int turn) const;            // the displayed answer as plain text
-    QString turn_notes(int turn) const;           // coverage and state
     QRect turn_rect(int turn) const;              // in the viewport
-    std::vector<TurnAction> actions(int turn) const;
-    QString action_label(int turn, TurnAction action) const;
     void perform(int turn, TurnAction action);
     void open_source(int turn, int source); // the n-th citation, from 0
     std::unique_ptr<QMenu> menu_of(int turn);
 
     bool is_at_end() const { return at_end_; }
     void jump_to_end();
-    QString selected_text() const;
-    QString selected_markdown() const; // whole source lines
+    QString selected_text() const { return selection_.text(turns_); }
+    QString selected_markdown() const { return selection_.markdown(turns_); } // whole source lines
     void select_turn(int turn);
-    uint64_t layouts_made() const;                          // blocks laid out so far
-    bool is_laid_out() const { return !later_.isActive(); } // whether everything in view is laid out
+    uint64_t layouts_made() const { return layout_.layouts_made(); } // blocks laid out so far
+    bool is_laid_out() const { return !later_.isActive(); }          // whether everything in view is laid out
 
 Q_SIGNALS:
     void link_activated(const QString& address);
@@ -91,79 +83,37 @@ protected:
     void focusOutEvent(QFocusEvent* event) override;
 
 private:
-    struct Cursor {
-        int entry = -1;
-        TextPosition place;
-        auto operator<=>(const Cursor&) const = default;
-    };
-    struct Found {
-        Cursor cursor;
-        MessageLayout::Spot spot;
-    };
-
     // ---- accessibility (chat_accessible.cpp)
     static void install_accessibility(); // for the whole program; further calls do nothing
 
     // ---- contents and layout (chat_view.cpp)
-    void announce(int entry);
+    void turns_replaced();
+    void announce(int turn);
     void restyle();
+    void lay_out_from(int turn);
     void lay_out();
-    int seen_entry_at(int top, int bottom) const;
-    bool lay_out_entries(int top, int bottom, const QDeadlineTimer& until, int* moved, int anchor,
-                         int* anchor_inner);
-    void measure(ChatEntry& entry);
-    MessageLayout& layout_of(ChatEntry& entry);
-    void forget_far_layouts(int top, int bottom);
-    void update_tops(size_t from);
     void update_range();
-    int entry_at(int y) const;
-    int column_width() const;
-    int column_left() const;
-    int header_height() const;
-    void place_jump_button();
-
-    // ---- turns (chat_turns.cpp)
-    QString footer_text(const ChatEntry& entry) const;
-    QString state_text(const ChatEntry& entry) const;
     QString place_name(const StreamRange& range) const;
-    QString source_note(const Provenance::Source& source) const;
-    void show_version(int entry, size_t version);
-    void copy(const QString& text);
-    void scroll_to(int entry);
+    void show_version(int turn, size_t version);
+    void show_all_lines(int turn);
     void move_current(int by);
-
-    // ---- selection (chat_selection.cpp)
-    std::pair<Cursor, Cursor> selection() const;
-    QString join_selection(bool markdown) const;
-    Found find(const QPoint& at);
-
-    // ---- painting (chat_painting.cpp)
-    bool shows_actions(int entry) const;
-    std::vector<HotArea> hot_areas(int entry) const;
-    std::vector<HotArea> source_areas(int entry, int top) const;
-    const HotArea* hot_area_at(const std::vector<HotArea>& areas, const QPoint& at) const;
-    void paint_entry(QPainter& painter, int entry);
-    void paint_header(QPainter& painter, int entry, int top);
-    void paint_footer(QPainter& painter, int entry, int top);
-    void paint_growing(QPainter& painter, const ChatEntry& entry, int top);
+    HotAreas hot_areas() const;
 
     // ---- keyboard and mouse (chat_input.cpp)
-    void press_area(int entry, const HotArea& area);
-    void set_hovered(int entry);
+    ChatLayout::Hit hit(QPoint at);
+    QString tip_at(QPoint at);
+    void copy(const QString& text);
 
-    std::vector<std::unique_ptr<ChatEntry>> entries_;
-    std::vector<int> tops_{0}; // of the entries, then the end
-    MessageStyle style_;
-    QFont small_font_;
+    TurnList turns_;
+    ChatLayout layout_{turns_};
+    ChatSelection selection_;
+    CursorBlink blink_;
     std::function<QString(StreamRange)> place_name_;
-    QToolButton* jump_ = nullptr;
-    QTimer later_, blink_;
-    Cursor anchor_, caret_;
+    JumpButton* jump_;
+    QTimer later_;
     QPoint pressed_at_;
     int current_ = -1, hovered_ = -1;
-    bool at_end_ = true, growing_ = false, lit_ = true, reduced_motion_ = false;
-    bool laying_out_ = false, selecting_ = false;
-    uint64_t layouts_forgotten_ = 0; // made by layouts that were dropped
+    bool at_end_ = true, laying_out_ = false, selecting_ = false;
 };
 
 } // namespace palimpsest::ui

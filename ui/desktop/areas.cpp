@@ -401,7 +401,7 @@ void Areas::show_said(const SearchHit& hit)
     const int stands_for = turn_of(hit.newer == 0 ? hit.message : hit.parent);
     const int turn = stands_for + (hit.newer == 0 ? 0 : 1);
     ChatView* view = chat_->view();
-    if (stands_for < 0 || turn >= std::min(view->turn_count(), static_cast<int>(facts_->turns.size()))) return;
+    if (stands_for < 0 || turn >= std::min(view->turns().count(), static_cast<int>(facts_->turns.size()))) return;
     for (size_t n = 0; n < facts_->turns[static_cast<size_t>(turn)].earlier.size(); ++n)
         view->perform(turn, TurnAction::Later);
     for (int n = 0; n < hit.newer; ++n)

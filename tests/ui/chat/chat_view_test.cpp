@@ -203,13 +203,13 @@ void ChatViewTest::keys_do_what_the_menu_does()
     QCOMPARE(branch.count(), 1);
     QCOMPARE(branch[0][0].toLongLong(), 5);
     QCOMPARE(branch[0][1].toString(), QStringLiteral("Question 4?"));
-    for (int turn = 0; turn < view.turn_count(); ++turn) {
+    for (int turn = 0; turn < view.turns().count(); ++turn) {
         const auto menu = view.menu_of(turn);
         QStringList labels;
         for (const QAction* action : menu->actions())
             labels += action->text();
-        for (const TurnAction action : view.actions(turn))
-            QVERIFY(labels.contains(view.action_label(turn, action)));
+        for (const TurnAction action : view.turns().actions(turn))
+            QVERIFY(labels.contains(view.turns().action_label(turn, action)));
     }
     const auto menu = view.menu_of(5);
     QSignalSpy link(&view, &ChatView::link_activated);
@@ -229,25 +229,25 @@ void ChatViewTest::earlier_answers_are_turned_over()
     view.set_turns(turns);
     view.set_current_turn(1);
     QTest::keyClick(&view, Qt::Key_Left);
-    QCOMPARE(view.turn_text(1), QStringLiteral("Second."));
-    QVERIFY(view.turn_notes(1).contains(QLatin1String("earlier answer")));
+    QCOMPARE(view.turns().text(1), QStringLiteral("Second."));
+    QVERIFY(view.turns().notes(1).contains(QLatin1String("earlier answer")));
     QTest::keyClick(&view, Qt::Key_Left);
     QTest::keyClick(&view, Qt::Key_Left);
-    QCOMPARE(view.turn_text(1), QStringLiteral("First."));
+    QCOMPARE(view.turns().text(1), QStringLiteral("First."));
     QTest::keyClick(&view, Qt::Key_Right);
     QTest::keyClick(&view, Qt::Key_Right);
-    QVERIFY(view.turn_text(1).startsWith(QLatin1String("Answer 0")));
+    QVERIFY(view.turns().text(1).startsWith(QLatin1String("Answer 0")));
     // Regenerating makes the present answer an earlier one; abandoning restores it.
     view.begin_answer({});
-    QCOMPARE(view.turn_count(), 2);
+    QCOMPARE(view.turns().count(), 2);
     view.grow_answer(QStringLiteral("Third"));
-    QCOMPARE(view.turn_text(1), QStringLiteral("Third"));
+    QCOMPARE(view.turns().text(1), QStringLiteral("Third"));
     view.abandon_answer();
-    QVERIFY(view.turn_text(1).startsWith(QLatin1String("Answer 0")));
+    QVERIFY(view.turns().text(1).startsWith(QLatin1String("Answer 0")));
     view.begin_answer(QStringLiteral("New?"));
-    QCOMPARE(view.turn_count(), 4);
+    QCOMPARE(view.turns().count(), 4);
     view.abandon_answer();
-    QCOMPARE(view.turn_count(), 2);
+    QCOMPARE(view.turns().count(), 2);
 }
 
 void ChatViewTest::answers_say_what_they_are()
@@ -260,15 +260,16 @@ void ChatViewTest::answers_say_what_they_are()
     turns[5].damaged = true;
     turns[7].provenance->tokens_read = 1000;
     view.set_turns(turns);
-    QVERIFY(view.turn_notes(1).contains(
+    QVERIFY(view.turns().notes(1).contains(
         QLatin1String("48,877 of 48,877 tokens read, 2,048 kept per head, nothing cut")));
-    QVERIFY(!view.turn_notes(1).contains(QLatin1String("40 %"))); // a share of the cache says nothing of the answer
-    QVERIFY(view.turn_notes(1).contains(QLatin1String("Stopped")));
-    QVERIFY(view.turn_notes(3).contains(QLatin1String("Cut at the length limit")));
-    QVERIFY(view.turn_notes(5).contains(QLatin1String("Damaged")));
-    QVERIFY(view.turn_notes(7).contains(QLatin1String("1,000 of 48,877 tokens read")));
-    QVERIFY(view.turn_notes(7).contains(QLatin1String("47,877 not read yet")));
-    QVERIFY(view.turn_name(1).contains(QLatin1String("Stopped")));
+    QVERIFY(
+        !view.turns().notes(1).contains(QLatin1String("40 %"))); // a share of the cache says nothing of the answer
+    QVERIFY(view.turns().notes(1).contains(QLatin1String("Stopped")));
+    QVERIFY(view.turns().notes(3).contains(QLatin1String("Cut at the length limit")));
+    QVERIFY(view.turns().notes(5).contains(QLatin1String("Damaged")));
+    QVERIFY(view.turns().notes(7).contains(QLatin1String("1,000 of 48,877 tokens read")));
+    QVERIFY(view.turns().notes(7).contains(QLatin1String("47,877 not read yet")));
+    QVERIFY(view.turns().name(1).contains(QLatin1String("Stopped")));
 }
 
 void ChatViewTest::links_and_code_are_pressed()
@@ -466,14 +467,14 @@ void ChatViewTest::the_page_joins_its_parts()
     frame.activity = Activity::Answering;
     frame.answer = QStringLiteral("It");
     page.show_frame(frame);
-    QCOMPARE(page.view()->turn_text(1), QStringLiteral("It"));
+    QCOMPARE(page.view()->turns().text(1), QStringLiteral("It"));
     auto later = std::make_shared<SessionFacts>(*facts);
     later->turns = {question(1, QStringLiteral("One?")), answer(2, QStringLiteral("It is."))};
     page.show_session(later); // does not replace the growing answer
-    QCOMPARE(page.view()->turn_text(1), QStringLiteral("It"));
+    QCOMPARE(page.view()->turns().text(1), QStringLiteral("It"));
     page.end_question(9, answer(2, QStringLiteral("It is.")));
-    QCOMPARE(page.view()->turn_text(1), QStringLiteral("It is."));
-    QVERIFY(!page.view()->is_answering());
+    QCOMPARE(page.view()->turns().text(1), QStringLiteral("It is."));
+    QVERIFY(!page.view()->turns().is_answering());
     QSignalSpy branched(page.composer(), &Composer::branched);
     page.view()->perform(0, TurnAction::Branch);
     QCOMPARE(page.composer()->field()->toPlainText(), QStringLiteral("One?"));
@@ -481,9 +482,9 @@ void ChatViewTest::the_page_joins_its_parts()
     QCOMPARE(branched.count(), 1);
     QCOMPARE(branched[0][0].toLongLong(), 1);
     page.begin_question(11, {}); // regenerates the last answer
-    QCOMPARE(page.view()->turn_count(), 2);
+    QCOMPARE(page.view()->turns().count(), 2);
     page.drop_question(11);
-    QCOMPARE(page.view()->turn_text(1), QStringLiteral("It is."));
+    QCOMPARE(page.view()->turns().text(1), QStringLiteral("It is."));
     page.show_session(nullptr);
     QVERIFY(page.start()->isVisible());
 }

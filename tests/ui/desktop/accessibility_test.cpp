@@ -355,14 +355,14 @@ void AccessibilityTest::the_tour_is_taken_by_keyboard()
     press(Qt::Key_1, Qt::AltModifier);
     ChatView* chat = program_->areas().chat()->view();
     QVERIFY(chat->isVisible());
-    QCOMPARE(chat->turn_count(), 2);
-    QVERIFY(!chat->turn_text(1).trimmed().isEmpty());
+    QCOMPARE(chat->turns().count(), 2);
+    QVERIFY(!chat->turns().text(1).trimmed().isEmpty());
     press(Qt::Key_L, Qt::ControlModifier);
     QCOMPARE(QApplication::focusWidget(), program_->areas().chat()->composer()->field());
     QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("And then?"));
     press(Qt::Key_Return);
     QVERIFY(program_->settle());
-    QCOMPARE(chat->turn_count(), 4);
+    QCOMPARE(chat->turns().count(), 4);
 }
 
 void AccessibilityTest::an_offered_question_is_asked_once()

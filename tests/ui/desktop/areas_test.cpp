@@ -162,12 +162,12 @@ void AreasTest::a_hit_leads_to_what_was_said()
                             .match = {}};
     Q_EMIT program_->window().hit_wanted(earlier, {});
     QCOMPARE(chat().current_turn(), 1);
-    QCOMPARE(chat().turn_text(1).trimmed(), before.trimmed());
+    QCOMPARE(chat().turns().text(1).trimmed(), before.trimmed());
     SearchHit newest = earlier;
     newest.message = facts->turns[1].message;
     newest.newer = 0;
     Q_EMIT program_->window().hit_wanted(newest, {});
-    QCOMPARE(chat().turn_text(1).trimmed(), facts->turns[1].text.trimmed());
+    QCOMPARE(chat().turns().text(1).trimmed(), facts->turns[1].text.trimmed());
 }
 
 void AreasTest::a_hit_that_cannot_be_opened_is_forgotten()
@@ -232,7 +232,7 @@ void AreasTest::document_and_map_mark_the_same_sources()
             return label->isVisible() && label->text().contains(QStringLiteral("still in the cache"));
         });
     };
-    QVERIFY2(!chat().turn_notes(1).contains(QStringLiteral("held")), qPrintable(chat().turn_notes(1)));
+    QVERIFY2(!chat().turns().notes(1).contains(QStringLiteral("held")), qPrintable(chat().turns().notes(1)));
     QVERIFY(!says_what_was_held());
     chat().perform(1, TurnAction::ShowSources);
     QVERIFY(says_what_was_held());

@@ -83,11 +83,11 @@ void DesktopTest::the_sample_is_read_and_asked_about()
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     const ChatView* chat = program_->areas().chat()->view();
-    QCOMPARE(chat->turn_count(), 2);
-    QCOMPARE(chat->turn_text(0), QStringLiteral("Who was the first keeper?"));
-    QCOMPARE(chat->turn_text(1).trimmed(), program_->facts()->turns[1].text.trimmed());
-    QVERIFY2(chat->turn_notes(1).contains(QLocale().toString(qulonglong{program_->facts()->tokens_read})),
-             qPrintable(chat->turn_notes(1)));
+    QCOMPARE(chat->turns().count(), 2);
+    QCOMPARE(chat->turns().text(0), QStringLiteral("Who was the first keeper?"));
+    QCOMPARE(chat->turns().text(1).trimmed(), program_->facts()->turns[1].text.trimmed());
+    QVERIFY2(chat->turns().notes(1).contains(QLocale().toString(qulonglong{program_->facts()->tokens_read})),
+             qPrintable(chat->turns().notes(1)));
 }
 
 void DesktopTest::a_question_waits_while_the_document_is_read()
@@ -101,7 +101,7 @@ void DesktopTest::a_question_waits_while_the_document_is_read()
     QCOMPARE(program_->areas().chat()->composer()->waiting(id), QStringLiteral("Does it wait?"));
     QVERIFY(program_->settle());
     QCOMPARE(program_->areas().chat()->composer()->waiting(id), QString());
-    QCOMPARE(program_->areas().chat()->view()->turn_count(), 2);
+    QCOMPARE(program_->areas().chat()->view()->turns().count(), 2);
 }
 
 void DesktopTest::an_answer_is_stopped_given_again_and_branched()
@@ -113,7 +113,7 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     program_->window().change_preferences(preferences);
     program_->say(QStringLiteral("Tell everything."));
     ChatView* chat = program_->areas().chat()->view();
-    QVERIFY(test::eventually([&] { return chat->is_answering() && chat->turn_count() == 2; }));
+    QVERIFY(test::eventually([&] { return chat->turns().is_answering() && chat->turns().count() == 2; }));
     QVERIFY(test::eventually([&] { return !program_->bench().frame()->answer.isEmpty(); }));
     QTest::keyClick(program_->areas().chat()->composer()->field(), Qt::Key_Escape);
     QVERIFY(program_->settle());
@@ -127,14 +127,14 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     program_->trigger(ActionId::Regenerate);
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
-    QCOMPARE(chat->turn_count(), 2);
+    QCOMPARE(chat->turns().count(), 2);
     QCOMPARE(program_->facts()->turns[1].earlier, std::vector<QString>{first});
 
     const QString second = QStringLiteral("And what else?");
     QString shown, answered;
     const auto look = connect(&program_->engine(), &EngineThread::question_begun, chat, [&] {
-        shown = chat->turn_text(2);
-        answered = chat->turn_text(1);
+        shown = chat->turns().text(2);
+        answered = chat->turns().text(1);
     });
     program_->say(second);
     QVERIFY(program_->settle());
@@ -143,7 +143,7 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     QCOMPARE(answered.trimmed(), program_->facts()->turns[1].text.trimmed());
     program_->trigger(ActionId::Undo);
     QVERIFY(program_->settle());
-    QCOMPARE(chat->turn_count(), 2);
+    QCOMPARE(chat->turns().count(), 2);
 
     const QString name = program_->facts()->name;
     chat->set_current_turn(0);
@@ -175,7 +175,7 @@ void DesktopTest::a_restart_goes_on_where_it_was()
     QCOMPARE(program_->failures(), QStringList());
     QCOMPARE(program_->facts()->turns[1].text, answer);
     QCOMPARE(program_->bench().frame()->kept->tokens, kept->tokens);
-    QCOMPARE(program_->areas().chat()->view()->turn_count(), 2);
+    QCOMPARE(program_->areas().chat()->view()->turns().count(), 2);
 }
 
 void DesktopTest::the_policy_is_changed_both_ways()

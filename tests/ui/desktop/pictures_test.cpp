@@ -178,7 +178,7 @@ void PicturesTest::sources_of_an_answer()
 {
     program_->window().show_tab(Tab::Chat);
     ChatView* chat = program_->areas().chat()->view();
-    chat->perform(chat->turn_count() - 1, TurnAction::ShowSources);
+    chat->perform(chat->turns().count() - 1, TurnAction::ShowSources);
     DocumentView* text = program_->areas().document()->view();
     QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("sources"));

@@ -69,7 +69,7 @@ void TroubleTest::fill_disk_and_ask()
     program_->window().show_tab(Tab::Chat);
     program_->say(QStringLiteral("Who kept the light?"));
     QVERIFY(program_->settle());
-    QCOMPARE(program_->areas().chat()->view()->turn_count(), 2);
+    QCOMPARE(program_->areas().chat()->view()->turns().count(), 2);
     QVERIFY2(bar()->sentence().contains(QStringLiteral("PAL-DISK-01")), qPrintable(bar()->sentence()));
     QVERIFY(retry());
 }
