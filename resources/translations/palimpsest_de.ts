@@ -2231,6 +2231,56 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::MapActions</name>
+    <message>
+        <source>Show the &amp;whole stream</source>
+        <translation>Den &amp;ganzen Strom zeigen</translation>
+    </message>
+    <message>
+        <source>&amp;Expand all layers</source>
+        <translation>Alle Schichten &amp;aufklappen</translation>
+    </message>
+    <message>
+        <source>&amp;Collapse all layers</source>
+        <translation>Alle Schichten &amp;zuklappen</translation>
+    </message>
+    <message>
+        <source>&amp;Go to this token</source>
+        <translation>Zu &amp;diesem Token gehen</translation>
+    </message>
+    <message>
+        <source>Show as &amp;table…</source>
+        <translation>Als &amp;Tabelle zeigen…</translation>
+    </message>
+    <message>
+        <source>E&amp;xport…</source>
+        <translation>E&amp;xportieren…</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapExporter</name>
+    <message>
+        <source>PNG picture (*.png)</source>
+        <translation>PNG-Bild (*.png)</translation>
+    </message>
+    <message>
+        <source>SVG picture (*.svg)</source>
+        <translation>SVG-Bild (*.svg)</translation>
+    </message>
+    <message>
+        <source>List of kept tokens (*.csv)</source>
+        <translation>Liste der behaltenen Token (*.csv)</translation>
+    </message>
+    <message>
+        <source>Lists of layers and heads (*.json)</source>
+        <translation>Listen der Schichten und Köpfe (*.json)</translation>
+    </message>
+    <message>
+        <source>Export the retained-token map</source>
+        <translation>Karte der behaltenen Token exportieren</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::MapPicture</name>
     <message>
         <source>layer</source>
@@ -2314,6 +2364,17 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>%1; here it is number %2 of %3, the oldest first.</source>
         <translation>%1; hier ist es Nummer %2 von %3, vom ältesten an gezählt.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapReadout</name>
+    <message>
+        <source>Place of the crosshair</source>
+        <translation>Stelle des Fadenkreuzes</translation>
+    </message>
+    <message>
+        <source>%1 tokens read, %2 to %3 shown</source>
+        <translation>%1 Token gelesen, %2 bis %3 gezeigt</translation>
     </message>
 </context>
 <context>
@@ -2796,34 +2857,6 @@ Arbeit: %5</translation>
         <translation>Welche Token des Stroms jede Schicht und jeder Kopf behält. Pfeiltasten bewegen das Fadenkreuz, Plus und Minus vergrößern und verkleinern, Eingabe zeigt die Köpfe einer Schicht, T zeigt die Karte als Tabelle.</translation>
     </message>
     <message>
-        <source>Place of the crosshair</source>
-        <translation>Stelle des Fadenkreuzes</translation>
-    </message>
-    <message>
-        <source>Show the &amp;whole stream</source>
-        <translation>Den &amp;ganzen Strom zeigen</translation>
-    </message>
-    <message>
-        <source>&amp;Expand all layers</source>
-        <translation>Alle Schichten &amp;aufklappen</translation>
-    </message>
-    <message>
-        <source>&amp;Collapse all layers</source>
-        <translation>Alle Schichten &amp;zuklappen</translation>
-    </message>
-    <message>
-        <source>&amp;Go to this token</source>
-        <translation>Zu &amp;diesem Token gehen</translation>
-    </message>
-    <message>
-        <source>Show as &amp;table…</source>
-        <translation>Als &amp;Tabelle zeigen…</translation>
-    </message>
-    <message>
-        <source>E&amp;xport…</source>
-        <translation>E&amp;xportieren…</translation>
-    </message>
-    <message>
         <source>Nothing is read yet.
 The map fills as the document streams in.</source>
         <translation>Noch ist nichts gelesen.
@@ -2834,30 +2867,6 @@ Die Karte füllt sich, während das Dokument einströmt.</translation>
 What each layer and head keeps appears here.</source>
         <translation>Keine Sitzung ist offen.
 Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
-    </message>
-    <message>
-        <source>%1 tokens read, %2 to %3 shown</source>
-        <translation>%1 Token gelesen, %2 bis %3 gezeigt</translation>
-    </message>
-    <message>
-        <source>PNG picture (*.png)</source>
-        <translation>PNG-Bild (*.png)</translation>
-    </message>
-    <message>
-        <source>SVG picture (*.svg)</source>
-        <translation>SVG-Bild (*.svg)</translation>
-    </message>
-    <message>
-        <source>List of kept tokens (*.csv)</source>
-        <translation>Liste der behaltenen Token (*.csv)</translation>
-    </message>
-    <message>
-        <source>Lists of layers and heads (*.json)</source>
-        <translation>Listen der Schichten und Köpfe (*.json)</translation>
-    </message>
-    <message>
-        <source>Export the retained-token map</source>
-        <translation>Karte der behaltenen Token exportieren</translation>
     </message>
 </context>
 <context>

@@ -242,7 +242,7 @@ void Areas::show_frame(const Frame& frame)
         kept_ = frame.kept;
         telemetry_ = frame.telemetry;
         map_->set_map(kept_, frame.tokens_total);
-        map_->set_writers(writers_of(facts_, telemetry_));
+        map_->exporter().set_writers(writers_of(facts_, telemetry_));
         document_->set_kept(kept_);
         if (facts_) set_pin_terms(frame.telemetry);
     }
@@ -266,9 +266,9 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     const auto computed = is_computed(facts_.get()) ? facts_ : nullptr;
     policy_->set_session(computed);
     compare_->set_session(computed);
-    map_->set_title(facts_ ? facts_->name : QString());
+    map_->exporter().set_title(facts_ ? facts_->name : QString());
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
-    map_->set_writers(writers_of(facts_, telemetry_));
+    map_->exporter().set_writers(writers_of(facts_, telemetry_));
     document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
     map_->set_highlights(sources_); // set_marks() cleared them
     offer_questions();

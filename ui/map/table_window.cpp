@@ -13,12 +13,10 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "ui/map/table.h"
-
 namespace palimpsest::ui {
 
-MapTableWindow::MapTableWindow(RetentionTable& table, QWidget* parent)
-    : QDialog(parent), table_(table), columns_(new QComboBox(this)), view_(new QTableView(this))
+MapTableWindow::MapTableWindow(QWidget* parent)
+    : QDialog(parent), columns_(new QComboBox(this)), view_(new QTableView(this))
 {
     setWindowTitle(tr("Retained tokens as a table"));
     auto* const label = new QLabel(tr("&Columns:"), this);
@@ -26,7 +24,7 @@ MapTableWindow::MapTableWindow(RetentionTable& table, QWidget* parent)
     columns_->setAccessibleName(tr("Columns of the table"));
     columns_->addItem(tr("Sections"));
     columns_->addItem(tr("Tenths of the stream"));
-    view_->setModel(&table);
+    view_->setModel(&table_);
     view_->setAccessibleName(tr("Share of the tokens that each layer and head keeps"));
     view_->setAccessibleDescription(tr("Rows are layers and heads, columns are parts of the stream."));
     view_->setTabKeyNavigation(false);
@@ -49,7 +47,6 @@ MapTableWindow::MapTableWindow(RetentionTable& table, QWidget* parent)
     all->addWidget(view_);
     all->addWidget(buttons);
     resize(fontMetrics().averageCharWidth() * 110, fontMetrics().height() * 28);
-    sections_changed();
     view_->setFocus();
 
     connect(columns_, &QComboBox::activated, this, [this](int index) {
@@ -65,8 +62,9 @@ MapTableWindow::MapTableWindow(RetentionTable& table, QWidget* parent)
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
 }
 
-void MapTableWindow::sections_changed()
+void MapTableWindow::set_scene(const MapScene& scene)
 {
+    table_.set_scene(scene);
     const bool sections = table_.has_sections() && table_.columns() == RetentionTable::Columns::Sections;
     columns_->setCurrentIndex(sections ? 0 : 1);
     columns_->setEnabled(table_.has_sections());

@@ -3,28 +3,27 @@
 
 #include <QDialog>
 
+#include "ui/map/table.h"
+
 class QComboBox;
 class QTableView;
 
 namespace palimpsest::ui {
 
-class RetentionTable;
-
 class MapTableWindow : public QDialog {
     Q_OBJECT
 public:
-    // `table` must outlive this. Activating a cell emits token_activated with the first token of its column.
-    MapTableWindow(RetentionTable& table, QWidget* parent);
+    explicit MapTableWindow(QWidget* parent);
 
-    void sections_changed(); // call when the table's sections have changed: updates the choice of columns
+    void set_scene(const MapScene& scene);
 
 Q_SIGNALS:
-    void token_activated(quint64 token);
+    void token_activated(quint64 token); // the first one in the column of an activated cell
 
 private:
     void copy() const;
 
-    RetentionTable& table_;
+    RetentionTable table_;
     QComboBox* columns_;
     QTableView* view_;
 };

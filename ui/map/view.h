@@ -5,25 +5,21 @@
 #pragma once
 
 #include <QAbstractScrollArea>
-#include <QElapsedTimer>
 #include <QImage>
-#include <QTimer>
 #include <functional>
 #include <memory>
 #include <optional>
 
-#include "ui/map/export.h"
-#include "ui/map/painter.h"
-#include "ui/map/place.h"
+#include "ui/map/exporter.h"
+#include "ui/map/frame_pacer.h"
+#include "ui/map/grid.h"
 #include "ui/map/scene.h"
-
-class QAction;
-class QLabel;
 
 namespace palimpsest::ui {
 
+class MapActions;
+class MapReadout;
 class MapTableWindow;
-class RetentionTable;
 
 class RetentionView : public QAbstractScrollArea {
     Q_OBJECT
@@ -39,18 +35,16 @@ public:
     void set_map(std::shared_ptr<const engine::RetentionMap> map, uint64_t length = 0);
     void set_marks(MapMarks marks);                        // replaces sections, pins and highlights
     void set_highlights(std::vector<StreamRange> sources); // sources of an answer; empty: none
-    void set_title(const QString& title);                  // for exported pictures
     void set_compact(bool compact); // hides legend and readout; the tool tip still describes the cell
     void set_describe(Describe describe);
-    void set_writers(MapWriters writers); // CSV and JSON; a format without a writer is not offered
 
     const MapScene& scene() const { return scene_; }
     const std::optional<MapCell>& place() const { return place_; } // the cell at the crosshair
     QString place_text() const;                                    // description of the cell at the crosshair
-    RetentionTable& table();                                       // refreshed first
-    uint64_t frames_painted() const { return frames_; }            // pictures rendered, not paint events
-    bool is_current() const { return !out_of_date_; }              // the picture shows the current scene
-    MapLayout layout_now() const;
+    MapGrid grid() const;                                          // valid until the view changes
+    uint64_t frames_painted() const { return pacer_.frames(); }    // pictures rendered, not paint events
+    bool is_current() const { return pacer_.is_current(); }        // the picture shows the current scene
+    MapExporter& exporter() { return exporter_; }
 
     void show_tokens(StreamRange range);         // zooms to the range and its surroundings
     void show_window(double first, double last); // sets the visible range, in tokens; keeps two maps in step
@@ -58,9 +52,6 @@ public:
     void set_expanded(int32_t layer, bool expanded);
     void zoom(double factor);          // around the crosshair, otherwise around the centre
     void save_as(const QString& file); // asynchronous; export_ended reports the result
-    // Replaces the view's own writer by one that may outlive the view; then `ended` of that writer reports the
-    // result. Call at most once.
-    void write_with(FileWriter& files);
 
 public Q_SLOTS:
     void reset_zoom();
@@ -103,53 +94,37 @@ private:
     };
 
     static void install_accessibility(); // for the whole program; may be called again (accessible_map.cpp)
-    void make_actions();
-    QAction* add(const QString& text, const QKeySequence& key, void (RetentionView::*slot)());
+
+    // ---- what is shown (view.cpp)
     void repaint_later(); // marks the picture as out of date
-    void tell_window();
     void render();
     void arrange(); // updates scroll bar and readout
-    void refresh_table();
     void paint_empty(QPainter& painter) const;
-    TokenColumns columns() const;
-    QString cell_text() const;
-    void show_readout();
-
     void set_place(std::optional<MapCell> place);
-    void update_crosshair();
-    std::optional<MapCell> place_at(const QPointF& at) const;
     void refresh_cell();
-    void start_place(); // initial position for the keyboard
+
+    // ---- keyboard and mouse (view_input.cpp)
     void move_columns(int columns);
     void move_rows(int rows);
-    void toggle_layer();
     void activate_token();
     void extend_selection(int columns);
     void select(uint64_t from, uint64_t to);
     bool navigate(const QKeyEvent& event);
     void drag_to(const QPointF& at);
-    void tell_place(const QPoint& at);
+    void show_tip(const QPoint& at);
 
     MapScene scene_; // its title is empty because the dock shows one
-    QString title_;
     Describe describe_;
-    MapWriters writers_;
     std::optional<MapCell> place_;
     bool placed_by_mouse_ = false;
     std::optional<uint64_t> selection_anchor_;
     std::optional<Drag> drag_;
-
     QImage picture_; // the rendered viewport without the crosshair
-    bool out_of_date_ = true;
-    QTimer later_;
-    QElapsedTimer since_painted_;
-    uint64_t frames_ = 0;
+    FramePacer pacer_;
     std::pair<double, double> told_window_;
-
-    QLabel* readout_;
-    QAction *reset_action_, *expand_action_, *collapse_action_, *token_action_, *table_action_, *export_action_;
-    std::unique_ptr<RetentionTable> table_;
-    FileWriter* files_ = new FileWriter(this);
+    MapExporter exporter_;
+    MapReadout* readout_;
+    MapActions* actions_;
     MapTableWindow* table_window_ = nullptr; // owned as a child widget
 };
 

@@ -1,10 +1,8 @@
 // Mouse and keyboard input of the map.
 
-#include <QAction>
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QKeyEvent>
-#include <QMenu>
 #include <QMouseEvent>
 #include <QNativeGestureEvent>
 #include <QScrollBar>
@@ -14,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/map/map_actions.h"
 #include "ui/map/view.h"
 
 namespace palimpsest::ui {
@@ -27,13 +26,6 @@ constexpr double degrees_of_a_notch = 120;
 
 // ---- moving the crosshair
 
-void RetentionView::start_place()
-{
-    if (place_ || !scene_.map || scene_.rows.count() == 0 || scene_.window.length() == 0) return;
-    const TokenColumns divided = columns();
-    if (divided.count() > 0) set_place(MapCell{scene_.rows.at(0), divided.tokens(divided.count() / 2)});
-}
-
 void RetentionView::move_to(uint64_t token)
 {
     if (!scene_.map || scene_.window.length() == 0) return;
@@ -41,25 +33,17 @@ void RetentionView::move_to(uint64_t token)
     const MapRow row = place_ ? place_->row : scene_.rows.at(0);
     const double first = scene_.window.first();
     scene_.window.reveal(token);
-    const TokenColumns divided = columns();
-    if (divided.count() == 0) return;
-    const int column = std::clamp(divided.column_of(token), 0, divided.count() - 1);
+    const auto cell = grid().nearest_cell(row, token);
+    if (!cell) return;
     placed_by_mouse_ = false;
-    set_place(MapCell{row, divided.tokens(column)});
+    set_place(cell);
     if (scene_.window.first() != first) repaint_later();
 }
 
 void RetentionView::move_columns(int step)
 {
-    const TokenColumns divided = columns();
-    if (!place_ || divided.count() == 0) return;
-    const double tokens = step * std::max(1.0, divided.tokens_per_column());
-    // Starts from the middle of the cell, so that rounding always leads to another cell.
-    const double from =
-        divided.tokens_per_column() > 1
-            ? (static_cast<double>(place_->tokens.first) + static_cast<double>(place_->tokens.last)) / 2
-            : static_cast<double>(place_->tokens.first);
-    move_to(static_cast<uint64_t>(std::max(0.0, from + tokens)));
+    const MapGrid cells = grid();
+    if (place_ && cells.columns().count() > 0) move_to(cells.token_beside(*place_, step));
 }
 
 void RetentionView::move_rows(int step)
@@ -69,18 +53,7 @@ void RetentionView::move_rows(int step)
     const int index = std::clamp(scene_.rows.index_of(place_->row) + step, 0, count - 1);
     placed_by_mouse_ = false;
     set_place(MapCell{scene_.rows.at(index), place_->tokens});
-    const MapLayout now = layout_now();
-    const QRectF row = now.row(index);
-    QScrollBar* const bar = verticalScrollBar();
-    if (row.top() < now.plot.top())
-        bar->setValue(bar->value() - static_cast<int>(std::ceil(now.plot.top() - row.top())));
-    if (row.bottom() > now.plot.bottom())
-        bar->setValue(bar->value() + static_cast<int>(std::ceil(row.bottom() - now.plot.bottom())));
-}
-
-void RetentionView::toggle_layer()
-{
-    if (place_) set_expanded(place_->row.layer, !scene_.rows.is_expanded(place_->row.layer));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + grid().distance_to_row(index));
 }
 
 void RetentionView::activate_token()
@@ -109,22 +82,16 @@ bool RetentionView::navigate(const QKeyEvent& event)
 {
     const bool far = event.modifiers().testFlag(Qt::ControlModifier);
     const bool extends = event.modifiers().testFlag(Qt::ShiftModifier);
-    const MapLayout now = layout_now();
-    const int far_columns = std::max(1, columns().count() / 10);
+    const MapGrid cells = grid();
+    const MapLayout& now = cells.layout();
     const int page = std::max(1, static_cast<int>(now.plot.height() / std::max(1.0, now.row_height)));
-    const int step = far ? far_columns : 1;
+    const int step = far ? std::max(1, cells.columns().count() / 10) : 1;
     switch (event.key()) {
     case Qt::Key_Left:
-        if (extends)
-            extend_selection(-step);
-        else
-            move_columns(-step);
+        extends ? extend_selection(-step) : move_columns(-step);
         return true;
     case Qt::Key_Right:
-        if (extends)
-            extend_selection(step);
-        else
-            move_columns(step);
+        extends ? extend_selection(step) : move_columns(step);
         return true;
     case Qt::Key_Up:
         move_rows(-1);
@@ -146,7 +113,7 @@ bool RetentionView::navigate(const QKeyEvent& event)
         return true;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-        toggle_layer();
+        if (place_) set_expanded(place_->row.layer, !scene_.rows.is_expanded(place_->row.layer));
         return true;
     default:
         return false;
@@ -165,15 +132,16 @@ void RetentionView::keyPressEvent(QKeyEvent* event)
         return repaint_later();
     }
     if (event->key() == Qt::Key_Escape) return QAbstractScrollArea::keyPressEvent(event);
-    start_place();
+    if (!place_) set_place(grid().middle_cell());
     if (!event->modifiers().testFlag(Qt::ShiftModifier)) selection_anchor_.reset();
     if (!navigate(*event)) return QAbstractScrollArea::keyPressEvent(event);
     if (!place_) return;
-    const auto strip = RetentionPainter(font(), palette()).crosshair_strips(scene_, layout_now(), *place_).second;
-    tell_place(viewport()->mapToGlobal(QPoint(static_cast<int>(strip.right()), static_cast<int>(strip.bottom()))));
+    const auto strip =
+        RetentionPainter(font(), palette()).crosshair_strips(scene_, grid().layout(), *place_).second;
+    show_tip(viewport()->mapToGlobal(QPoint(static_cast<int>(strip.right()), static_cast<int>(strip.bottom()))));
 }
 
-void RetentionView::tell_place(const QPoint& at)
+void RetentionView::show_tip(const QPoint& at)
 {
     if (place_)
         QToolTip::showText(at, place_text().toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>")),
@@ -195,7 +163,7 @@ bool RetentionView::viewportEvent(QEvent* event)
 {
     if (event->type() == QEvent::ToolTip) {
         const auto* const help = static_cast<QHelpEvent*>(event);
-        if (place_ && place_at(help->pos())) tell_place(help->globalPos());
+        if (place_ && grid().cell_at(help->pos())) show_tip(help->globalPos());
         return true;
     }
     if (event->type() == QEvent::Leave && placed_by_mouse_) set_place({});
@@ -204,7 +172,7 @@ bool RetentionView::viewportEvent(QEvent* event)
 
 void RetentionView::wheelEvent(QWheelEvent* event)
 {
-    const MapLayout now = layout_now();
+    const MapLayout now = grid().layout();
     const QPointF at = event->position();
     if (at.x() < now.plot.left()) return QAbstractScrollArea::wheelEvent(event);
     const QPoint turned = event->angleDelta();
@@ -222,21 +190,21 @@ void RetentionView::wheelEvent(QWheelEvent* event)
     }
     event->accept();
     placed_by_mouse_ = true;
-    set_place(place_at(at));
+    set_place(grid().cell_at(at));
     repaint_later();
 }
 
 void RetentionView::mousePressEvent(QMouseEvent* event)
 {
     if (event->button() != Qt::LeftButton || !scene_.map) return;
-    const MapLayout now = layout_now();
+    const MapLayout now = grid().layout();
     const int row = now.row_at(event->position().y(), scene_.rows.count());
     if (event->position().x() < now.plot.left()) {
         if (row >= 0 && scene_.rows.at(row).is_layer())
             set_expanded(scene_.rows.at(row).layer, !scene_.rows.is_expanded(scene_.rows.at(row).layer));
         return;
     }
-    const auto pressed = place_at(event->position());
+    const auto pressed = grid().cell_at(event->position());
     drag_ = Drag{.from = event->position(),
                  .window = scene_.window,
                  .scroll = verticalScrollBar()->value(),
@@ -246,10 +214,10 @@ void RetentionView::mousePressEvent(QMouseEvent* event)
 
 void RetentionView::drag_to(const QPointF& at)
 {
-    const MapLayout now = layout_now();
+    const MapLayout now = grid().layout();
     if (drag_->selects_from) {
         const QPointF inside(std::clamp(at.x(), now.plot.left(), now.plot.right() - 1), now.plot.top());
-        if (const auto place = place_at(inside)) select(*drag_->selects_from, place->tokens.first);
+        if (const auto place = grid().cell_at(inside)) select(*drag_->selects_from, place->tokens.first);
         return;
     }
     viewport()->setCursor(Qt::ClosedHandCursor);
@@ -271,7 +239,7 @@ void RetentionView::mouseMoveEvent(QMouseEvent* event)
         drag_->moved = true;
         drag_to(at);
     }
-    const auto place = place_at(at);
+    const auto place = grid().cell_at(at);
     if (!place && !placed_by_mouse_) return;
     placed_by_mouse_ = true;
     set_place(place);
@@ -285,28 +253,21 @@ void RetentionView::mouseReleaseEvent(QMouseEvent* event)
     viewport()->unsetCursor();
     if (drag.moved && drag.selects_from && scene_.selection) Q_EMIT range_wanted(*scene_.selection);
     if (drag.moved) return;
-    set_place(place_at(event->position()));
+    set_place(grid().cell_at(event->position()));
     placed_by_mouse_ = false; // so the crosshair stays when the mouse leaves
     activate_token();
 }
 
 void RetentionView::mouseDoubleClickEvent(QMouseEvent* event)
 {
-    if (event->button() == Qt::LeftButton && event->position().x() >= layout_now().plot.left()) return reset_zoom();
+    if (event->button() == Qt::LeftButton && event->position().x() >= grid().layout().plot.left())
+        return reset_zoom();
     mousePressEvent(event);
 }
 
 void RetentionView::contextMenuEvent(QContextMenuEvent* event)
 {
-    QMenu menu(this);
-    token_action_->setEnabled(place_.has_value());
-    menu.addAction(token_action_);
-    menu.addSeparator();
-    menu.addActions({reset_action_, expand_action_, collapse_action_});
-    menu.addSeparator();
-    menu.addActions({table_action_, export_action_});
-    menu.exec(event->globalPos());
-    token_action_->setEnabled(true);
+    actions_->show_menu(event->globalPos(), place_.has_value());
 }
 
 } // namespace palimpsest::ui

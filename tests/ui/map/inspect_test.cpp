@@ -219,7 +219,7 @@ void InspectTest::the_window_shows_what_the_command_prints()
     QCOMPARE(view.verticalScrollBar()->maximum(), 0);
 
     const QImage image = view.viewport()->grab().toImage();
-    const MapLayout layout = view.layout_now();
+    const MapLayout layout = view.grid().layout();
     const auto columns = int(layout.plot.width()), rows = view.scene().rows.count();
     QCOMPARE(rows, kept_->layers * (expanded ? 1 + kept_->kv_heads : 1));
     std::mt19937 random(3);

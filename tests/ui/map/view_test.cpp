@@ -65,7 +65,7 @@ void show_view(RetentionView& view, QSize size = {900, 420})
 
 QPoint middle_of(const RetentionView& view, double share, int row)
 {
-    const MapLayout now = view.layout_now();
+    const MapLayout now = view.grid().layout();
     return QPointF(now.plot.left() + share * now.plot.width(), now.row(row).center().y()).toPoint();
 }
 
@@ -202,7 +202,7 @@ void RetentionViewTest::a_place_on_the_screen_is_the_place_in_the_lists()
         view.zoom(factor);
         EVENTUALLY(view.frames_painted() > 1);
         EVENTUALLY(view.is_current());
-        const MapLayout now = view.layout_now();
+        const MapLayout now = view.grid().layout();
         for (int i = 0; i < 100; ++i) {
             const QPoint at(int(now.plot.left()) + int(random() % unsigned(now.plot.width())),
                             middle_of(view, 0, int(random() % unsigned(view.scene().rows.count()))).y());
@@ -230,7 +230,7 @@ void RetentionViewTest::the_wheel_zooms_around_the_cursor()
     const double under = double(view.place()->tokens.first);
     for (int i = 0; i < 12; ++i) {
         turn_wheel(view, at, 1);
-        const double per_pixel = view.scene().window.span() / view.layout_now().plot.width();
+        const double per_pixel = view.scene().window.span() / view.grid().layout().plot.width();
         QVERIFY(std::abs(double(view.place()->tokens.first) - under) <= 2000 && per_pixel > 0);
     }
     QVERIFY(view.scene().window.span() < 100'000);
@@ -292,7 +292,7 @@ void RetentionViewTest::a_click_on_a_label_shows_the_heads()
     view.set_map(synthetic_map({}));
     show_view(view);
     const auto click = [&](int row) {
-        const MapLayout now = view.layout_now();
+        const MapLayout now = view.grid().layout();
         QTest::mouseClick(view.viewport(), Qt::LeftButton, {},
                           QPointF(now.labels.center().x(), now.row(row).center().y()).toPoint());
     };
@@ -389,7 +389,7 @@ void RetentionViewTest::many_rows_scroll_with_the_crosshair()
         QTest::keyClick(&view, Qt::Key_Down);
     QVERIFY((view.place()->row == MapRow{0, 0}));
     QCOMPARE(view.verticalScrollBar()->value(), view.verticalScrollBar()->maximum());
-    const MapLayout now = view.layout_now();
+    const MapLayout now = view.grid().layout();
     const QRectF row = now.row(view.scene().rows.index_of(view.place()->row));
     QVERIFY(row.top() >= now.plot.top() - 1 && row.bottom() <= now.plot.bottom() + 1);
     view.collapse_all();
@@ -477,7 +477,7 @@ void RetentionViewTest::exports_what_it_shows()
     };
     QVERIFY(trouble_with(QStringLiteral("map.png")).contains(QLatin1String("PAL-MAP-02"))); // no session
     view.set_map(synthetic_map({}));
-    view.set_title(QStringLiteral("Ashford"));
+    view.exporter().set_title(QStringLiteral("Ashford"));
     show_view(view);
     QCOMPARE(trouble_with(QStringLiteral("map.svg")), QString());
     QFile file(folder.filePath(QStringLiteral("map.svg")));
@@ -486,7 +486,8 @@ void RetentionViewTest::exports_what_it_shows()
     QVERIFY(
         trouble_with(QStringLiteral("map.csv")).contains(QLatin1String("PAL-OPTION-05"))); // no writer was given
     QVERIFY(trouble_with(QStringLiteral("no/where.png")).contains(QLatin1String("PAL-DISK-03")));
-    view.set_writers({.csv = [](std::ostream& out, const engine::RetentionMap&) { out << "layer"; }, .json = {}});
+    view.exporter().set_writers(
+        {.csv = [](std::ostream& out, const engine::RetentionMap&) { out << "layer"; }, .json = {}});
     QCOMPARE(trouble_with(QStringLiteral("map.csv")), QString());
     QVERIFY(QFile::exists(folder.filePath(QStringLiteral("map.csv"))));
 }
@@ -498,12 +499,12 @@ void RetentionViewTest::exports_beside_the_windows_thread()
     RetentionView view;
     view.set_map(synthetic_map({}));
     std::binary_semaphore window_went_on(0);
-    view.set_writers({.csv =
-                          [&](std::ostream& out, const engine::RetentionMap&) {
-                              window_went_on.acquire();
-                              out << "layer";
-                          },
-                      .json = {}});
+    view.exporter().set_writers({.csv =
+                                     [&](std::ostream& out, const engine::RetentionMap&) {
+                                         window_went_on.acquire();
+                                         out << "layer";
+                                     },
+                                 .json = {}});
     QSignalSpy ended(&view, &RetentionView::export_ended);
     view.save_as(folder.filePath(QStringLiteral("map.csv")));
     window_went_on.release();
@@ -522,18 +523,18 @@ void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
     {
         RetentionView view;
         view.set_map(synthetic_map({}));
-        view.set_writers({.csv =
-                              [&](std::ostream& out, const engine::RetentionMap&) {
-                                  has_begun.release();
-                                  try {
-                                      for (;;) // never ends by itself
-                                          out << "1,2,3\n";
-                                  } catch (const std::ios::failure&) {
-                                      was_stopped = true;
-                                      throw;
-                                  }
-                              },
-                          .json = {}});
+        view.exporter().set_writers({.csv =
+                                         [&](std::ostream& out, const engine::RetentionMap&) {
+                                             has_begun.release();
+                                             try {
+                                                 for (;;) // never ends by itself
+                                                     out << "1,2,3\n";
+                                             } catch (const std::ios::failure&) {
+                                                 was_stopped = true;
+                                                 throw;
+                                             }
+                                         },
+                                     .json = {}});
         view.save_as(file.fileName());
         view.save_as(folder.filePath(QStringLiteral("waits.csv")));
         has_begun.acquire();
@@ -611,7 +612,9 @@ void RetentionViewTest::memory_is_that_of_pixels()
         turn_wheel(view, {500, 100}, i < 40 ? 1 : -2);
         EVENTUALLY(view.is_current());
     }
-    static_cast<void>(view.table().as_text());
+    RetentionTable table;
+    table.set_scene(view.scene());
+    static_cast<void>(table.as_text());
     const uint64_t grown = resident_bytes() - std::min(before, resident_bytes());
     QVERIFY2(grown < (sanitizer_factor > 1 ? 256u : 24u) << 20, qPrintable(QString::number(grown)));
 }
