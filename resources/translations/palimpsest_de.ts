@@ -959,6 +959,25 @@
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::AreaTabs</name>
+    <message>
+        <source>Chat, document and comparison</source>
+        <translation>Chat, Dokument und Vergleich</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>Chat</translation>
+    </message>
+    <message>
+        <source>Document</source>
+        <translation>Dokument</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleich</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::Areas</name>
     <message>
         <source>%1 % of the answer&apos;s attention to the documents; %2 % of it is still held</source>
@@ -1714,6 +1733,45 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::FileDialogs</name>
+    <message>
+        <source>Documents (%1)</source>
+        <translation>Dokumente (%1)</translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation>Alle Dateien (*)</translation>
+    </message>
+    <message>
+        <source>Open documents</source>
+        <translation>Dokumente öffnen</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>Modell wählen</translation>
+    </message>
+    <message>
+        <source>Models (*.gguf config.json)</source>
+        <translation>Modelle (*.gguf config.json)</translation>
+    </message>
+    <message>
+        <source>Import a session</source>
+        <translation>Sitzung importieren</translation>
+    </message>
+    <message>
+        <source>Exported sessions (*.palimpsest);;All files (*)</source>
+        <translation>Exportierte Sitzungen (*.palimpsest);;Alle Dateien (*)</translation>
+    </message>
+    <message>
+        <source>Export “%1”</source>
+        <translation>„%1“ exportieren</translation>
+    </message>
+    <message>
+        <source>Exported sessions (*.palimpsest)</source>
+        <translation>Exportierte Sitzungen (*.palimpsest)</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::FindBar</name>
     <message>
         <source>Find in the text</source>
@@ -1888,6 +1946,17 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>What it does</source>
         <translation>Was er bewirkt</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::LeaveQuestion</name>
+    <message>
+        <source>Close Palimpsest</source>
+        <translation>Palimpsest schließen</translation>
+    </message>
+    <message>
+        <source>Close without saving</source>
+        <translation>Schließen ohne zu speichern</translation>
     </message>
 </context>
 <context>
@@ -2086,58 +2155,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
 <context>
     <name>palimpsest::ui::MainWindow</name>
     <message>
-        <source>Ready</source>
-        <translation>Bereit</translation>
-    </message>
-    <message>
-        <source>%1 of %2 tokens read</source>
-        <translation>%1 von %2 Token gelesen</translation>
-    </message>
-    <message>
-        <source>%1 · %2</source>
-        <translation>%1 · %2</translation>
-    </message>
-    <message>
-        <source>Chat, document and comparison</source>
-        <translation>Chat, Dokument und Vergleich</translation>
-    </message>
-    <message>
-        <source>Chat</source>
-        <translation>Chat</translation>
-    </message>
-    <message>
-        <source>Document</source>
-        <translation>Dokument</translation>
-    </message>
-    <message>
-        <source>Compare</source>
-        <translation>Vergleich</translation>
-    </message>
-    <message>
-        <source>Show or hide the area “%1”</source>
-        <translation>Bereich „%1“ ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Library</source>
-        <translation>Bibliothek</translation>
-    </message>
-    <message>
-        <source>Retained tokens</source>
-        <translation>Behaltene Token</translation>
-    </message>
-    <message>
-        <source>Memory</source>
-        <translation>Speicher</translation>
-    </message>
-    <message>
-        <source>Policy</source>
-        <translation>Policy</translation>
-    </message>
-    <message>
-        <source>Open &amp;recent</source>
-        <translation>&amp;Zuletzt geöffnet</translation>
-    </message>
-    <message>
         <source>Palimpsest</source>
         <translation>Palimpsest</translation>
     </message>
@@ -2158,50 +2175,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>%1: Es gibt weder eine solche Datei noch einen Ordner mit Modellen darin; bitte den Namen prüfen.</translation>
     </message>
     <message>
-        <source>Read %1 in a new session</source>
-        <translation>%1 in einer neuen Sitzung lesen</translation>
-    </message>
-    <message>
-        <source>&amp;Forget these</source>
-        <translation>Diese &amp;vergessen</translation>
-    </message>
-    <message>
-        <source>Forget which files were opened; what was read of them stays</source>
-        <translation>Vergessen, welche Dateien geöffnet waren; was daraus gelesen wurde, bleibt</translation>
-    </message>
-    <message>
-        <source>All files (*)</source>
-        <translation>Alle Dateien (*)</translation>
-    </message>
-    <message>
-        <source>Open documents</source>
-        <translation>Dokumente öffnen</translation>
-    </message>
-    <message>
-        <source>Choose a model</source>
-        <translation>Modell wählen</translation>
-    </message>
-    <message>
-        <source>Models (*.gguf config.json)</source>
-        <translation>Modelle (*.gguf config.json)</translation>
-    </message>
-    <message>
-        <source>Import a session</source>
-        <translation>Sitzung importieren</translation>
-    </message>
-    <message>
-        <source>Exported sessions (*.palimpsest);;All files (*)</source>
-        <translation>Exportierte Sitzungen (*.palimpsest);;Alle Dateien (*)</translation>
-    </message>
-    <message>
-        <source>Export “%1”</source>
-        <translation>„%1“ exportieren</translation>
-    </message>
-    <message>
-        <source>Exported sessions (*.palimpsest)</source>
-        <translation>Exportierte Sitzungen (*.palimpsest)</translation>
-    </message>
-    <message>
         <source>%1 (copy)</source>
         <translation>%1 (Kopie)</translation>
     </message>
@@ -2216,18 +2189,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Areas in one place</source>
         <translation>Bereiche an einem Platz</translation>
-    </message>
-    <message>
-        <source>Close Palimpsest</source>
-        <translation>Palimpsest schließen</translation>
-    </message>
-    <message>
-        <source>Close without saving</source>
-        <translation>Schließen ohne zu speichern</translation>
-    </message>
-    <message>
-        <source>Documents (%1)</source>
-        <translation>Dokumente (%1)</translation>
     </message>
 </context>
 <context>
@@ -2820,6 +2781,25 @@ Arbeit: %5</translation>
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::RecentMenu</name>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>&amp;Zuletzt geöffnet</translation>
+    </message>
+    <message>
+        <source>Read %1 in a new session</source>
+        <translation>%1 in einer neuen Sitzung lesen</translation>
+    </message>
+    <message>
+        <source>&amp;Forget these</source>
+        <translation>Diese &amp;vergessen</translation>
+    </message>
+    <message>
+        <source>Forget which files were opened; what was read of them stays</source>
+        <translation>Vergessen, welche Dateien geöffnet waren; was daraus gelesen wurde, bleibt</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::RetentionTable</name>
     <message>
         <source>not read</source>
@@ -3279,6 +3259,18 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>Cancel what runs</source>
         <translation>Abbrechen, was läuft</translation>
     </message>
+    <message>
+        <source>Ready</source>
+        <translation>Bereit</translation>
+    </message>
+    <message>
+        <source>%1 of %2 tokens read</source>
+        <translation>%1 von %2 Token gelesen</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::StoredPlaces</name>
@@ -3588,6 +3580,29 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>⟨%1 more combining marks⟩</source>
         <translation>⟨%1 weitere kombinierende Zeichen⟩</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::WindowDocks</name>
+    <message>
+        <source>Library</source>
+        <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>Retained tokens</source>
+        <translation>Behaltene Token</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>Policy</source>
+        <translation>Policy</translation>
+    </message>
+    <message>
+        <source>Show or hide the area “%1”</source>
+        <translation>Bereich „%1“ ein- oder ausblenden</translation>
     </message>
 </context>
 <context>

@@ -171,6 +171,11 @@ bool Actions::eventFilter(QObject* watched, QEvent* event)
     return false;
 }
 
+void Actions::on(ActionId id, std::function<void()> what)
+{
+    connect((*this)[id], &QAction::triggered, this, [what = std::move(what)] { what(); });
+}
+
 void Actions::fill(QMenuBar& bar)
 {
     for (size_t i = 0; i < menus_.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <QObject>
 #include <QStringList>
 #include <array>
+#include <functional>
 
 class QMenuBar;
 
@@ -64,6 +65,8 @@ public:
     explicit Actions(QWidget* window);
 
     QAction* operator[](ActionId id) const { return all_[static_cast<size_t>(id)]; }
+    // Calls `what` whenever the action is triggered, as long as the window exists.
+    void on(ActionId id, std::function<void()> what);
     QMenu* menu(MenuId id) const { return menus_[static_cast<size_t>(id)]; }
     // All actions of the menus in menu order, including those of docks and recent files.
     QList<QAction*> in_menus() const;

@@ -1,46 +1,39 @@
 #include "ui/window/main_window.h"
 
-#include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QMimeData>
-#include <QPushButton>
 #include <QScreen>
 #include <QStatusBar>
 #include <QStyle>
 #include <QTabBar>
-#include <QTabWidget>
-#include <QTimer>
 #include <QVBoxLayout>
 
 #include "kernels/base/error.h"
 #include "storage/models/default_model.h"
 #include "ui/base/icon.h"
-#include "ui/base/quantity.h"
 #include "ui/engine/failure.h"
 #include "ui/window/about_dialog.h"
 #include "ui/window/appearance.h"
 #include "ui/window/area_cycle.h"
-#include "ui/window/command_palette.h"
+#include "ui/window/area_tabs.h"
+#include "ui/window/file_dialogs.h"
 #include "ui/window/file_kind.h"
-#include "ui/window/keyboard_help.h"
+#include "ui/window/leave_question.h"
 #include "ui/window/model_bar.h"
+#include "ui/window/recent_menu.h"
 #include "ui/window/sample_tour.h"
-#include "ui/window/settings_dialog.h"
 #include "ui/window/status_line.h"
-#include "ui/window/stored_places.h"
 #include "ui/window/tour.h"
+#include "ui/window/window_dialogs.h"
+#include "ui/window/window_docks.h"
 
 namespace palimpsest::ui {
 namespace {
-
-constexpr int layout_version = 1; // increment when the set of docks changes
 
 QStringList local_files(const QMimeData& data)
 {
@@ -50,22 +43,6 @@ QStringList local_files(const QMimeData& data)
     return files;
 }
 
-QString idle_text(const SessionFacts* facts)
-{
-    if (!facts) return MainWindow::tr("Ready");
-    const QString read = MainWindow::tr("%1 of %2 tokens read")
-                             .arg(count_text(facts->tokens_read), count_text(facts->tokens_in_input));
-    const QString policy = facts->policy.section(u':', 0, 0); // parameters are shown in the policy area
-    return MainWindow::tr("%1 · %2").arg(read, policy);
-}
-
-// Window-modal; does not block the event loop.
-void show_dialog(QDialog* dialog)
-{
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->open();
-}
-
 } // namespace
 
 MainWindow::MainWindow(const WindowAreas& areas, const WindowPlaces& places, PreferenceStore& store,
@@ -73,7 +50,8 @@ MainWindow::MainWindow(const WindowAreas& areas, const WindowPlaces& places, Pre
     : QMainWindow(parent), places_(places), store_(store), preferences_(store.load()), actions_(new Actions(this)),
       cycle_(new AreaCycle(this)), library_(new LibraryView({.database = places.database}, this)),
       model_bar_(new ModelBar(*actions_, places, this)), status_line_(new StatusLine(this)),
-      messages_(new MessageBar(this)), tabs_(new QTabWidget(this))
+      messages_(new MessageBar(this)), files_(new FileDialogs(this)),
+      dialogs_(new WindowDialogs(*actions_, places_, store_, this))
 {
     setWindowIcon(program_icon());
     setAcceptDrops(true);
@@ -83,7 +61,12 @@ MainWindow::MainWindow(const WindowAreas& areas, const WindowPlaces& places, Pre
     connect_view_actions();
     connect_help_actions();
     connect_library();
-    restore_layout();
+    const QSize wanted(fontMetrics().averageCharWidth() * 170, fontMetrics().height() * 48);
+    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight)); // the frame is unknown until shown
+    resize(wanted.expandedTo({1280, 800}).boundedTo(screen()->availableSize() - frame));
+    docks_->arrange();
+    restoreGeometry(store_.geometry());
+    docks_->restore(store_.layout());
     set_session(nullptr);
     update_actions();
 }
@@ -99,111 +82,38 @@ void MainWindow::build(const WindowAreas& areas)
     if (preferences_.reduced_motion) setAnimated(false);
     addToolBar(model_bar_);
     model_bar_->toggleViewAction()->setEnabled(false); // the tool bar cannot be hidden: it chooses the model
-    build_tabs(areas);
-    build_docks(areas);
+    tabs_ = new AreaTabs(areas, this);
+    auto* middle = new QWidget(this);
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(messages_);
+    column->addWidget(tabs_, 1);
+    setCentralWidget(middle);
+    docks_ = new WindowDocks(this, areas, library_);
     build_menus();
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(status_line_, 1);
-    model_bar_->set_choice(preferences_.model, usual_or(preferences_.models_folder));
+    model_bar_->set_choice(preferences_.model, places_.models_folder_or(preferences_.models_folder));
     cycle_->add(library_);
     cycle_->add(model_bar_);
     cycle_->add(tabs_);
-    for (QDockWidget* dock : docks_)
+    for (QDockWidget* dock : docks_->all())
         if (dock->widget() != library_) cycle_->add(dock);
     cycle_->add(status_line_);
-}
-
-void MainWindow::build_tabs(const WindowAreas& areas)
-{
-    tabs_->setAccessibleName(tr("Chat, document and comparison"));
-    tabs_->tabBar()->setAccessibleName(tabs_->accessibleName());
-    tabs_->setDocumentMode(true);
-    const auto add = [&](const WindowAreas::Make& make, const QString& title, const char* symbol) {
-        if (make)
-            tabs_->addTab(make(tabs_), icon(symbol), title);
-        else
-            tabs_->setTabVisible(tabs_->addTab(new QWidget(tabs_), title), false);
-    };
-    add(areas.chat, tr("Chat"), "chat");
-    add(areas.document, tr("Document"), "document");
-    add(areas.compare, tr("Compare"), "compare");
-    auto* middle = new QWidget(this);
-    middle_ = new QVBoxLayout(middle);
-    middle_->setContentsMargins(0, 0, 0, 0);
-    middle_->setSpacing(0);
-    middle_->addWidget(messages_);
-    middle_->addWidget(tabs_, 1);
-    setCentralWidget(middle);
-}
-
-QDockWidget* MainWindow::build_dock(const char* name, const QString& title, const char* symbol, QWidget* inside,
-                                    Qt::DockWidgetArea where)
-{
-    auto* dock = new QDockWidget(title, this);
-    dock->setObjectName(QLatin1String(name)); // the key under which saveState() stores the dock
-    dock->setAccessibleName(title);
-    dock->setWidget(inside);
-    dock->toggleViewAction()->setIcon(icon(symbol));
-    dock->toggleViewAction()->setStatusTip(tr("Show or hide the area “%1”").arg(title));
-    const int number = static_cast<int>(docks_.size()) + 1;
-    dock->toggleViewAction()->setShortcut(QKeySequence(QStringLiteral("Ctrl+%1").arg(number)));
-    addDockWidget(where, dock);
-    addAction(dock->toggleViewAction());
-    docks_.push_back(dock);
-    return dock;
-}
-
-void MainWindow::build_docks(const WindowAreas& areas)
-{
-    build_dock("library", tr("Library"), "document", library_, Qt::LeftDockWidgetArea);
-    const auto right = [&](const WindowAreas::Make& make, const char* name, const QString& title) -> QDockWidget* {
-        return make ? build_dock(name, title, name, make(this), Qt::RightDockWidgetArea) : nullptr;
-    };
-    right(areas.map, "map", tr("Retained tokens"));
-    QDockWidget* memory = right(areas.memory, "memory", tr("Memory"));
-    policy_dock_ = right(areas.policy, "policy", tr("Policy"));
-    if (memory && policy_dock_) tabifyDockWidget(memory, policy_dock_); // leaves more height for the map
-    if (memory) memory->raise();
 }
 
 void MainWindow::build_menus()
 {
     actions_->fill(*menuBar());
     QMenu* file = actions_->menu(MenuId::File);
-    recent_ = new QMenu(tr("Open &recent"), file);
+    recent_ = new RecentMenu(store_, file);
     file->insertMenu((*actions_)[ActionId::ImportSession], recent_);
-    update_recent_files();
     QMenu* view = actions_->menu(MenuId::View);
     QAction* before = (*actions_)[ActionId::Find];
     view->insertSeparator(before);
-    for (QDockWidget* dock : docks_)
+    for (QDockWidget* dock : docks_->all())
         view->insertAction(before, dock->toggleViewAction());
-}
-
-void MainWindow::restore_layout()
-{
-    const QSize wanted(fontMetrics().averageCharWidth() * 170, fontMetrics().height() * 48);
-    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight)); // the frame is unknown until shown
-    resize(wanted.expandedTo({1280, 800}).boundedTo(screen()->availableSize() - frame));
-    reset_layout();
-    first_layout_ = saveState(layout_version);
-    restoreGeometry(store_.geometry());
-    restoreState(store_.layout(), layout_version);
-}
-
-void MainWindow::reset_layout()
-{
-    if (!first_layout_.isEmpty()) restoreState(first_layout_, layout_version);
-    for (QDockWidget* dock : docks_)
-        dock->show();
-    const int left = fontMetrics().averageCharWidth() * 36, right = fontMetrics().averageCharWidth() * 52;
-    QList<QDockWidget*> stack(docks_.begin() + 1, docks_.end());
-    resizeDocks({docks_.front()}, {left}, Qt::Horizontal);
-    if (stack.isEmpty()) return;
-    resizeDocks({stack.front()}, {right}, Qt::Horizontal);
-    QList<int> heights(stack.size(), height() * 45 / 100);
-    heights.front() = height() * 55 / 100;
-    resizeDocks(stack, heights, Qt::Vertical);
 }
 
 // ---- what is shown
@@ -223,7 +133,7 @@ void MainWindow::set_frame(const Frame& frame)
 void MainWindow::set_session(std::shared_ptr<const SessionFacts> facts)
 {
     facts_ = std::move(facts);
-    status_line_->set_idle_text(idle_text(facts_.get()));
+    status_line_->set_session(facts_.get());
     library_->set_open_session(facts_ ? facts_->name : QString(), activity_ != Activity::Idle);
     if (facts_ && facts_->saved) store_.set_last_session(facts_->name);
     update_title();
@@ -247,18 +157,17 @@ void MainWindow::withdraw(const QString& sentence)
 
 void MainWindow::show_tab(Tab tab)
 {
-    const int index = static_cast<int>(tab);
-    if (!tabs_->isTabVisible(index)) return;
-    tabs_->setCurrentIndex(index);
+    if (!tabs_->has(tab)) return;
+    tabs_->show_tab(tab);
     cycle_->focus(tabs_->currentWidget());
 }
 
 void MainWindow::focus_policy()
 {
-    if (!policy_dock_) return;
-    policy_dock_->show();
-    policy_dock_->raise();
-    cycle_->focus(policy_dock_);
+    if (!docks_->policy()) return;
+    docks_->policy()->show();
+    docks_->policy()->raise();
+    cycle_->focus(docks_->policy());
 }
 
 void MainWindow::bring_to_front()
@@ -297,12 +206,12 @@ void MainWindow::update_actions()
     enable(library_->can_undo_removal(), {ActionId::UndoRemoval});
     enable(facts_ && !facts_->documents.empty(), {ActionId::Find});
     enable(facts_ != nullptr, {ActionId::ExportMap});
-    enable(policy_dock_ != nullptr, {ActionId::ChoosePolicy});
+    enable(docks_->policy() != nullptr, {ActionId::ChoosePolicy});
     for (const auto& [id, tab] : {std::pair{ActionId::ShowChat, Tab::Chat},
                                   {ActionId::ShowDocument, Tab::Document},
                                   {ActionId::ShowCompare, Tab::Compare},
                                   {ActionId::ComparePolicies, Tab::Compare}})
-        enable(tabs_->isTabVisible(static_cast<int>(tab)), {id});
+        enable(tabs_->has(tab), {id});
 }
 
 QString MainWindow::chosen_session() const
@@ -311,33 +220,30 @@ QString MainWindow::chosen_session() const
     return chosen.isEmpty() && facts_ && facts_->saved ? facts_->name : chosen;
 }
 
-QString MainWindow::usual_or(const QString& chosen) const
-{
-    return chosen.isEmpty() ? places_.models_folder : chosen;
-}
-
 // ---- actions
-
-void MainWindow::on(ActionId id, std::function<void()> what)
-{
-    connect((*actions_)[id], &QAction::triggered, this, [what = std::move(what)] { what(); });
-}
 
 void MainWindow::connect_file_actions()
 {
-    on(ActionId::NewSession, [this] { Q_EMIT new_session_wanted(true); });
-    on(ActionId::NewIncognito, [this] { Q_EMIT new_session_wanted(false); });
-    on(ActionId::OpenFiles, [this] { ask_for_files(); });
-    on(ActionId::ImportSession, [this] { ask_for_import(); });
-    on(ActionId::ExportSession, [this] { ask_where_to_export(chosen_session()); });
-    on(ActionId::ShowSettings, [this] { show_settings(); });
-    on(ActionId::Quit, [this] { close(); });
-    connect(model_bar_, &ModelBar::other_model_wanted, this, &MainWindow::ask_for_model);
-    connect(model_bar_, &ModelBar::model_wanted, this, [this](const QString& path) {
+    actions_->on(ActionId::NewSession, [this] { Q_EMIT new_session_wanted(true); });
+    actions_->on(ActionId::NewIncognito, [this] { Q_EMIT new_session_wanted(false); });
+    actions_->on(ActionId::OpenFiles, [this] { ask_for_documents(); });
+    actions_->on(ActionId::ImportSession, [this] { files_->ask_for_import(); });
+    actions_->on(ActionId::ExportSession, [this] { files_->ask_where_to_export(chosen_session()); });
+    actions_->on(ActionId::ShowSettings, [this] { dialogs_->show_settings(preferences_); });
+    actions_->on(ActionId::Quit, [this] { close(); });
+    connect(recent_, &RecentMenu::file_wanted, this, [this](const QString& file) { open_paths({file}); });
+    connect(files_, &FileDialogs::documents_chosen, this, &MainWindow::open_paths);
+    connect(files_, &FileDialogs::import_chosen, this, &MainWindow::import_wanted);
+    connect(files_, &FileDialogs::export_chosen, this, &MainWindow::export_wanted);
+    connect(model_bar_, &ModelBar::other_model_wanted, this,
+            [this] { files_->ask_for_model(places_.models_folder_or(preferences_.models_folder)); });
+    const auto take_model = [this](const QString& path) {
         ModelChoiceRequest request = preferences_.model;
         request.model = path;
         change_model(request);
-    });
+    };
+    connect(files_, &FileDialogs::model_chosen, this, take_model);
+    connect(model_bar_, &ModelBar::model_wanted, this, take_model);
     connect(model_bar_, &ModelBar::default_wanted, this, &MainWindow::make_default);
     connect(model_bar_, &ModelBar::device_wanted, this, [this](const QString& device) {
         ModelChoiceRequest request = preferences_.model;
@@ -348,56 +254,56 @@ void MainWindow::connect_file_actions()
 
 void MainWindow::connect_session_actions()
 {
-    on(ActionId::AskQuestion, [this] {
+    actions_->on(ActionId::AskQuestion, [this] {
         show_tab(Tab::Chat);
         Q_EMIT question_wanted();
     });
-    on(ActionId::Stop, [this] { Q_EMIT stop_wanted(); });
-    on(ActionId::Regenerate, [this] { Q_EMIT regenerate_wanted(); });
-    on(ActionId::Undo, [this] { Q_EMIT undo_wanted(); });
-    on(ActionId::GoOn, [this] { Q_EMIT open_session_wanted(library_->current_session()); });
-    on(ActionId::Rename, [this] { library_->rename_current(); });
-    on(ActionId::Duplicate, [this] { duplicate(chosen_session()); });
-    on(ActionId::Remove, [this] { library_->remove(library_->current_session()); });
-    on(ActionId::UndoRemoval, [this] { library_->undo_removal(); });
+    actions_->on(ActionId::Stop, [this] { Q_EMIT stop_wanted(); });
+    actions_->on(ActionId::Regenerate, [this] { Q_EMIT regenerate_wanted(); });
+    actions_->on(ActionId::Undo, [this] { Q_EMIT undo_wanted(); });
+    actions_->on(ActionId::GoOn, [this] { Q_EMIT open_session_wanted(library_->current_session()); });
+    actions_->on(ActionId::Rename, [this] { library_->rename_current(); });
+    actions_->on(ActionId::Duplicate, [this] { duplicate(chosen_session()); });
+    actions_->on(ActionId::Remove, [this] { library_->remove(library_->current_session()); });
+    actions_->on(ActionId::UndoRemoval, [this] { library_->undo_removal(); });
     connect(status_line_, &StatusLine::cancel_wanted, this, &MainWindow::stop_wanted);
 }
 
 void MainWindow::connect_view_actions()
 {
-    on(ActionId::ShowChat, [this] { show_tab(Tab::Chat); });
-    on(ActionId::ShowDocument, [this] { show_tab(Tab::Document); });
-    on(ActionId::ShowCompare, [this] { show_tab(Tab::Compare); });
-    on(ActionId::ComparePolicies, [this] { show_tab(Tab::Compare); });
-    on(ActionId::Find, [this] {
+    actions_->on(ActionId::ShowChat, [this] { show_tab(Tab::Chat); });
+    actions_->on(ActionId::ShowDocument, [this] { show_tab(Tab::Document); });
+    actions_->on(ActionId::ShowCompare, [this] { show_tab(Tab::Compare); });
+    actions_->on(ActionId::ComparePolicies, [this] { show_tab(Tab::Compare); });
+    actions_->on(ActionId::Find, [this] {
         show_tab(Tab::Document);
         Q_EMIT find_wanted();
     });
-    on(ActionId::SearchLibrary, [this] {
-        docks_.front()->show();
+    actions_->on(ActionId::SearchLibrary, [this] {
+        docks_->library()->show();
         library_->focus_search();
     });
-    on(ActionId::LargerText, [this] { change_text_size(preferences_.text_percent + text_percent_step); });
-    on(ActionId::SmallerText, [this] { change_text_size(preferences_.text_percent - text_percent_step); });
-    on(ActionId::NormalText, [this] { change_text_size(100); });
-    on(ActionId::FullScreen, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-    on(ActionId::NextArea, [this] { cycle_->go(1); });
-    on(ActionId::PreviousArea, [this] { cycle_->go(-1); });
-    on(ActionId::ResetLayout, [this] { reset_layout(); });
-    on(ActionId::ChoosePolicy, [this] { focus_policy(); });
-    on(ActionId::ExportMap, [this] { Q_EMIT map_export_wanted(); });
+    actions_->on(ActionId::LargerText, [this] { change_text_size(preferences_.text_percent + text_percent_step); });
+    actions_->on(ActionId::SmallerText,
+                 [this] { change_text_size(preferences_.text_percent - text_percent_step); });
+    actions_->on(ActionId::NormalText, [this] { change_text_size(100); });
+    actions_->on(ActionId::FullScreen, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    actions_->on(ActionId::NextArea, [this] { cycle_->go(1); });
+    actions_->on(ActionId::PreviousArea, [this] { cycle_->go(-1); });
+    actions_->on(ActionId::ResetLayout, [this] { docks_->reset(); });
+    actions_->on(ActionId::ChoosePolicy, [this] { focus_policy(); });
+    actions_->on(ActionId::ExportMap, [this] { Q_EMIT map_export_wanted(); });
 }
 
 void MainWindow::connect_help_actions()
 {
-    on(ActionId::CommandPalette, [this] {
-        if (!palette_) palette_ = new CommandPalette(*actions_, this);
-        palette_->begin();
-    });
-    on(ActionId::KeyboardHelp, [this] { show_dialog(new KeyboardHelp(*actions_, this)); });
-    on(ActionId::TakeTour, [this] { start_tour(); });
-    on(ActionId::About, [this] { show_about(AboutPage::Program); });
-    on(ActionId::Privacy, [this] { show_about(AboutPage::Privacy); });
+    actions_->on(ActionId::CommandPalette, [this] { dialogs_->show_palette(); });
+    actions_->on(ActionId::KeyboardHelp, [this] { dialogs_->show_keys(); });
+    actions_->on(ActionId::TakeTour, [this] { start_tour(); });
+    actions_->on(ActionId::About, [this] { dialogs_->show_about(AboutPage::Program, preferences_); });
+    actions_->on(ActionId::Privacy, [this] { dialogs_->show_about(AboutPage::Privacy, preferences_); });
+    connect(dialogs_, &WindowDialogs::preferences_chosen, this, &MainWindow::change_preferences);
+    connect(dialogs_, &WindowDialogs::empty_wanted, this, &MainWindow::empty_wanted);
 }
 
 void MainWindow::connect_library()
@@ -405,11 +311,11 @@ void MainWindow::connect_library()
     connect(library_, &LibraryView::open_wanted, this, &MainWindow::open_session_wanted);
     connect(library_, &LibraryView::new_session_wanted, this, &MainWindow::open_paths);
     connect(library_, &LibraryView::files_dropped, this, &MainWindow::open_paths);
-    connect(library_, &LibraryView::open_files_wanted, this, &MainWindow::ask_for_files);
+    connect(library_, &LibraryView::open_files_wanted, this, &MainWindow::ask_for_documents);
     connect(library_, &LibraryView::rename_wanted, this, &MainWindow::rename_wanted);
     connect(library_, &LibraryView::remove_wanted, this, &MainWindow::remove_wanted);
-    connect(library_, &LibraryView::export_wanted, this, &MainWindow::ask_where_to_export);
-    connect(library_, &LibraryView::import_wanted, this, &MainWindow::ask_for_import);
+    connect(library_, &LibraryView::export_wanted, files_, &FileDialogs::ask_where_to_export);
+    connect(library_, &LibraryView::import_wanted, files_, &FileDialogs::ask_for_import);
     connect(library_, &LibraryView::duplicate_wanted, this, &MainWindow::duplicate);
     connect(library_, &LibraryView::hit_activated, this, &MainWindow::hit_wanted);
     connect(library_, &LibraryView::current_changed, this, &MainWindow::update_actions);
@@ -449,71 +355,14 @@ void MainWindow::open_paths(const QStringList& paths)
         }
     }
     if (documents.isEmpty()) return;
-    for (const QString& document : documents)
-        store_.add_recent_file(document);
-    update_recent_files();
+    recent_->add(documents);
     Q_EMIT read_wanted(documents);
 }
 
-void MainWindow::update_recent_files()
-{
-    recent_->clear();
-    for (const QString& file : store_.recent_files()) {
-        QAction* action = recent_->addAction(QFileInfo(file).fileName().replace(u'&', QStringLiteral("&&")));
-        action->setStatusTip(tr("Read %1 in a new session").arg(QDir::toNativeSeparators(file)));
-        action->setToolTip(file);
-        connect(action, &QAction::triggered, this, [this, file] { open_paths({file}); });
-    }
-    recent_->menuAction()->setEnabled(!recent_->isEmpty());
-    if (recent_->isEmpty()) return;
-    recent_->addSeparator();
-    QAction* clear = recent_->addAction(tr("&Forget these"));
-    clear->setStatusTip(tr("Forget which files were opened; what was read of them stays"));
-    connect(clear, &QAction::triggered, this, [this] {
-        store_.clear_recent_files();
-        update_recent_files();
-    });
-}
-
-void MainWindow::ask_for_files()
+void MainWindow::ask_for_documents()
 {
     const QStringList recent = store_.recent_files();
-    const QString folder = recent.isEmpty() ? QDir::homePath() : QFileInfo(recent.first()).path();
-    const QString filter =
-        tr("Documents (%1)").arg(document_patterns()) + QStringLiteral(";;") + tr("All files (*)");
-    const QStringList files = QFileDialog::getOpenFileNames(this, tr("Open documents"), folder, filter);
-    if (!files.isEmpty()) open_paths(files);
-}
-
-void MainWindow::ask_for_model()
-{
-    const QString file = QFileDialog::getOpenFileName(
-        this, tr("Choose a model"), usual_or(preferences_.models_folder), tr("Models (*.gguf config.json)"));
-    if (file.isEmpty()) return;
-    const QFileInfo info(file);
-    ModelChoiceRequest request = preferences_.model;
-    request.model =
-        info.fileName() == QStringLiteral("config.json") ? info.path() : file; // the folder is the model
-    change_model(request);
-}
-
-void MainWindow::ask_for_import()
-{
-    const QString file = QFileDialog::getOpenFileName(this, tr("Import a session"), QDir::homePath(),
-                                                      tr("Exported sessions (*.palimpsest);;All files (*)"));
-    if (!file.isEmpty()) Q_EMIT import_wanted(file);
-}
-
-void MainWindow::ask_where_to_export(const QString& session)
-{
-    if (session.isEmpty()) return;
-    QString name = session;
-    name.replace(u'/', u'_');
-    // Never overwrites a file: the engine refuses and its message says so.
-    const QString file = QFileDialog::getSaveFileName(
-        this, tr("Export “%1”").arg(session), QDir::home().filePath(name + QStringLiteral(".palimpsest")),
-        tr("Exported sessions (*.palimpsest)"), nullptr, QFileDialog::DontConfirmOverwrite);
-    if (!file.isEmpty()) Q_EMIT export_wanted(session, file);
+    files_->ask_for_documents(recent.isEmpty() ? QDir::homePath() : QFileInfo(recent.first()).path());
 }
 
 void MainWindow::duplicate(const QString& session)
@@ -557,7 +406,7 @@ void MainWindow::change_preferences(const Preferences& preferences)
     store_.save(preferences);
     apply_appearance(preferences);
     setAnimated(!preferences.reduced_motion);
-    model_bar_->set_choice(preferences.model, usual_or(preferences.models_folder));
+    model_bar_->set_choice(preferences.model, places_.models_folder_or(preferences.models_folder));
     Q_EMIT preferences_changed(preferences);
 }
 
@@ -566,26 +415,6 @@ void MainWindow::change_text_size(int percent)
     Preferences changed = preferences_;
     changed.text_percent = std::clamp(percent, least_text_percent, most_text_percent);
     change_preferences(changed);
-}
-
-void MainWindow::show_settings()
-{
-    const SettingsFacts facts{
-        .usual_models_folder = places_.models_folder,
-        .usual_database = places_.database,
-        .languages = places_.languages,
-        .places = stored_places(places_.database, store_.file(), usual_or(preferences_.models_folder))};
-    auto* dialog = new SettingsDialog(preferences_, facts, this);
-    connect(dialog, &SettingsDialog::empty_wanted, this, &MainWindow::empty_wanted);
-    connect(dialog, &QDialog::accepted, this, [this, dialog] { change_preferences(dialog->preferences()); });
-    show_dialog(dialog);
-}
-
-void MainWindow::show_about(AboutPage page)
-{
-    show_dialog(new AboutDialog(
-        places_.version, stored_places(places_.database, store_.file(), usual_or(preferences_.models_folder)), page,
-        this));
 }
 
 void MainWindow::start_tour()
@@ -597,34 +426,19 @@ void MainWindow::start_tour()
 
 void MainWindow::build_tour()
 {
-    const auto dock = [this](const char* name) -> TourArea {
-        auto* found = findChild<QDockWidget*>(QLatin1String(name));
-        if (!found) return {};
-        return {.find = [found] { return found->visibleRegion().isEmpty() ? nullptr : found; },
-                .show =
-                    [found] {
-                        found->show();
-                        found->raise();
-                    }};
-    };
-    const auto tab = [this](Tab which) -> TourArea {
-        const int index = static_cast<int>(which);
-        if (!tabs_->isTabVisible(index)) return {};
-        return {.find = [this, index] { return tabs_->currentIndex() == index ? tabs_ : nullptr; },
-                .show = [this, index] { tabs_->setCurrentIndex(index); }};
-    };
-    tour_ = new Tour(this, sample_tour({.library = dock("library"),
-                                        .chat = tab(Tab::Chat),
-                                        .document = tab(Tab::Document),
-                                        .map = dock("map"),
-                                        .memory = dock("memory"),
-                                        .policy = dock("policy"),
+    tour_ = new Tour(this, sample_tour({.library = docks_->tour_area("library"),
+                                        .chat = tabs_->tour_area(Tab::Chat),
+                                        .document = tabs_->tour_area(Tab::Document),
+                                        .map = docks_->tour_area("map"),
+                                        .memory = docks_->tour_area("memory"),
+                                        .policy = docks_->tour_area("policy"),
                                         .has_sample = !places_.sample.isEmpty(),
                                         .read_sample = [this] { Q_EMIT read_wanted({places_.sample}); },
                                         .ask = [this](const QString& text) { Q_EMIT ask_wanted(text); }}));
-    middle_->insertWidget(middle_->indexOf(tabs_), tour_);
+    auto* column = qobject_cast<QVBoxLayout*>(centralWidget()->layout());
+    column->insertWidget(column->indexOf(tabs_), tour_);
     connect(tabs_, &QTabWidget::currentChanged, tour_, &Tour::refresh_area);
-    for (const QDockWidget* area : docks_)
+    for (const QDockWidget* area : docks_->all())
         connect(area, &QDockWidget::visibilityChanged, tour_, &Tour::refresh_area, Qt::QueuedConnection);
 }
 
@@ -641,29 +455,18 @@ void MainWindow::leave()
     close();
 }
 
-// Asks for confirmation before unsaved turns are lost.
-void MainWindow::ask_to_leave()
-{
-    if (findChild<QMessageBox*>(QStringLiteral("leave"))) return;
-    auto* question = new QMessageBox(QMessageBox::Warning, tr("Close Palimpsest"), facts_->not_stored->sentence,
-                                     QMessageBox::Cancel, this);
-    question->setObjectName(QStringLiteral("leave"));
-    question->setAttribute(Qt::WA_DeleteOnClose);
-    const QPushButton* leave_it = question->addButton(tr("Close without saving"), QMessageBox::DestructiveRole);
-    question->setDefaultButton(QMessageBox::Cancel);
-    connect(leave_it, &QPushButton::clicked, this, &MainWindow::leave);
-    question->open();
-}
-
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     if (facts_ && facts_->not_stored && !leaves_) {
         event->ignore();
-        return ask_to_leave();
+        if (findChild<LeaveQuestion*>()) return;
+        auto* question = new LeaveQuestion(facts_->not_stored->sentence, this);
+        connect(question, &LeaveQuestion::leave_wanted, this, &MainWindow::leave);
+        return question->open();
     }
     library_->commit_removals();
     store_.set_geometry(saveGeometry());
-    store_.set_layout(saveState(layout_version));
+    store_.set_layout(docks_->state());
     store_.sync();
     Q_EMIT closing();
     event->accept();

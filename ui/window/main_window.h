@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QMainWindow>
-#include <functional>
 #include <memory>
 
 #include "ui/engine/frame.h"
@@ -12,28 +11,21 @@
 #include "ui/window/actions.h"
 #include "ui/window/message_bar.h"
 #include "ui/window/preferences.h"
+#include "ui/window/window_areas.h"
 #include "ui/window/window_places.h"
-
-class QTabWidget;
-class QVBoxLayout;
 
 namespace palimpsest::ui {
 
 class AreaCycle;
-class CommandPalette;
+class AreaTabs;
+class FileDialogs;
 class ModelBar;
+class RecentMenu;
 class StatusLine;
 class Tour;
-enum class AboutPage;
+class WindowDialogs;
+class WindowDocks;
 enum class TourTask;
-
-// Factories of the areas; an area without a factory is left out. The parent owns the created widget.
-struct WindowAreas {
-    using Make = std::function<QWidget*(QWidget* parent)>;
-    Make chat{}, document{}, compare{}, map{}, memory{}, policy{};
-};
-
-enum class Tab { Chat, Document, Compare };
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -95,37 +87,22 @@ protected:
     bool event(QEvent* event) override;
 
 private:
-    void ask_to_leave();
     void build(const WindowAreas& areas);
-    void build_tabs(const WindowAreas& areas);
-    QDockWidget* build_dock(const char* name, const QString& title, const char* symbol, QWidget* inside,
-                            Qt::DockWidgetArea where);
-    void build_docks(const WindowAreas& areas);
     void build_menus();
     void build_tour();
-    void restore_layout();
-    void reset_layout();
     void connect_file_actions();
     void connect_session_actions();
     void connect_view_actions();
     void connect_help_actions();
     void connect_library();
-    void on(ActionId id, std::function<void()> what);
     void update_actions();
     void update_title();
-    void update_recent_files();
     QString chosen_session() const; // the one selected in the library, otherwise the open one
-    QString usual_or(const QString& chosen) const;
-    void ask_for_files();
-    void ask_for_model();
-    void ask_for_import();
-    void ask_where_to_export(const QString& session);
+    void ask_for_documents();
     void duplicate(const QString& session);
     void change_model(const ModelChoiceRequest& request);
     void make_default(const QString& model);
     void change_text_size(int percent);
-    void show_settings();
-    void show_about(AboutPage page);
 
     WindowPlaces places_;
     PreferenceStore& store_;
@@ -136,14 +113,12 @@ private:
     ModelBar* model_bar_;
     StatusLine* status_line_;
     MessageBar* messages_;
-    QVBoxLayout* middle_ = nullptr;
-    QTabWidget* tabs_;
-    std::vector<QDockWidget*> docks_;
-    QDockWidget* policy_dock_ = nullptr;
-    QMenu* recent_ = nullptr;
-    CommandPalette* palette_ = nullptr;
+    FileDialogs* files_;
+    WindowDialogs* dialogs_;
+    AreaTabs* tabs_ = nullptr;
+    WindowDocks* docks_ = nullptr;
+    RecentMenu* recent_ = nullptr;
     Tour* tour_ = nullptr;
-    QByteArray first_layout_;
     std::shared_ptr<const SessionFacts> facts_;
     Activity activity_ = Activity::Idle;
     bool painted_ = false, leaves_ = false;

@@ -66,6 +66,15 @@ QString cache_text(const engine::Telemetry& telemetry)
         .arg(bytes_text(telemetry.cache_bytes), bytes_text(telemetry.full_cache_bytes));
 }
 
+QString idle_text(const SessionFacts* facts)
+{
+    if (!facts) return StatusLine::tr("Ready");
+    const QString read = StatusLine::tr("%1 of %2 tokens read")
+                             .arg(count_text(facts->tokens_read), count_text(facts->tokens_in_input));
+    const QString policy = facts->policy.section(u':', 0, 0); // parameters are shown in the policy area
+    return StatusLine::tr("%1 · %2").arg(read, policy);
+}
+
 StatusLine::StatusLine(QWidget* parent)
     : QWidget(parent), activity_(new QLabel(this)), cache_(new QLabel(this)), bar_(new QProgressBar(this)),
       cancel_(new QToolButton(this))
@@ -108,10 +117,10 @@ void StatusLine::set_frame(const Frame& frame)
     cancel_->setEnabled(!is_idle_);
 }
 
-void StatusLine::set_idle_text(const QString& text)
+void StatusLine::set_session(const SessionFacts* facts)
 {
-    idle_text_ = text;
-    if (is_idle_) activity_->setText(text);
+    idle_text_ = idle_text(facts);
+    if (is_idle_) activity_->setText(idle_text_);
 }
 
 } // namespace palimpsest::ui

@@ -4,6 +4,7 @@
 #include <QWidget>
 
 #include "ui/engine/frame.h"
+#include "ui/engine/session_facts.h"
 
 class QLabel;
 class QProgressBar;
@@ -16,13 +17,16 @@ QString activity_text(const Frame& frame);
 // "cache 96 MB of 6.1 GB full"; empty: there is no cache.
 QString cache_text(const engine::Telemetry& telemetry);
 
+// "48,877 of 48,877 tokens read · treekv"; null: no session is open.
+QString idle_text(const SessionFacts* facts);
+
 class StatusLine : public QWidget {
     Q_OBJECT
 public:
     explicit StatusLine(QWidget* parent = nullptr);
 
     void set_frame(const Frame& frame);
-    void set_idle_text(const QString& text); // shown while the engine is idle
+    void set_session(const SessionFacts* facts); // described while the engine is idle; null: none is open
 
 Q_SIGNALS:
     void cancel_wanted();

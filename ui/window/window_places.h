@@ -18,6 +18,8 @@ struct WindowPlaces {
     QStringList languages{};              // codes of the available translations
     storage::ModelFolders other_models{}; // model folders of other programs
     FindModels find_models{};             // null: find_models_here
+
+    QString models_folder_or(const QString& chosen) const { return chosen.isEmpty() ? models_folder : chosen; }
 };
 
 } // namespace palimpsest::ui

@@ -1,0 +1,50 @@
+#include "ui/window/file_dialogs.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+
+#include "ui/window/file_kind.h"
+
+namespace palimpsest::ui {
+
+FileDialogs::FileDialogs(QWidget* window) : QObject(window), window_(window) {}
+
+void FileDialogs::ask_for_documents(const QString& folder)
+{
+    const QString filter =
+        tr("Documents (%1)").arg(document_patterns()) + QStringLiteral(";;") + tr("All files (*)");
+    const QStringList files = QFileDialog::getOpenFileNames(window_, tr("Open documents"), folder, filter);
+    if (!files.isEmpty()) Q_EMIT documents_chosen(files);
+}
+
+void FileDialogs::ask_for_model(const QString& folder)
+{
+    const QString file =
+        QFileDialog::getOpenFileName(window_, tr("Choose a model"), folder, tr("Models (*.gguf config.json)"));
+    if (file.isEmpty()) return;
+    const QFileInfo info(file);
+    const bool is_folder = info.fileName() == QStringLiteral("config.json"); // the folder is the model
+    Q_EMIT model_chosen(is_folder ? info.path() : file);
+}
+
+void FileDialogs::ask_for_import()
+{
+    const QString file = QFileDialog::getOpenFileName(window_, tr("Import a session"), QDir::homePath(),
+                                                      tr("Exported sessions (*.palimpsest);;All files (*)"));
+    if (!file.isEmpty()) Q_EMIT import_chosen(file);
+}
+
+void FileDialogs::ask_where_to_export(const QString& session)
+{
+    if (session.isEmpty()) return;
+    QString name = session;
+    name.replace(u'/', u'_');
+    // Never overwrites a file: the engine refuses and its message says so.
+    const QString file = QFileDialog::getSaveFileName(
+        window_, tr("Export “%1”").arg(session), QDir::home().filePath(name + QStringLiteral(".palimpsest")),
+        tr("Exported sessions (*.palimpsest)"), nullptr, QFileDialog::DontConfirmOverwrite);
+    if (!file.isEmpty()) Q_EMIT export_chosen(session, file);
+}
+
+} // namespace palimpsest::ui
