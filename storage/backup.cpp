@@ -21,30 +21,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* nothing_changed = "nothing was changed; free space or check the disk, and try again";
-
-[[noreturn]] void fail(const fs::path& path, const std::string& what)
+Text subject_of(const fs::path& path)
 {
-    throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(path.string()), what,
-                "nothing was changed; check the folder and its permissions");
+    return Text::verbatim(printable(path.string()));
+}
+
+[[noreturn]] void fail(const fs::path& path, const Text& what)
+{
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, subject_of(path), what,
+                Text("nothing was changed; check the folder and its permissions"));
+}
+
+[[noreturn]] void fail_disk(const fs::path& path, const Text& what)
+{
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, subject_of(path), what,
+                Text("nothing was changed; free space or check the disk, and try again"));
 }
 
 // The database is only read here, so a disk error concerns the copy, and the database stays usable. All other
 // SQLite errors concern the database and are rethrown for its owner.
 [[noreturn]] void fail(SQLite::Database& db, const fs::path& copy, const SQLite::Exception& failure)
 {
-    const std::string subject = printable(copy.string());
-    const std::string said = std::string(" (") + failure.getErrorStr() + ")";
+    const std::string said = failure.getErrorStr();
     const int code = failure.getErrorCode() & 0xFF;
     if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM) throw failure;
     if (disk_is_full(failure, db.getHandle()))
-        throw Error(ErrorKind::Resources, "PAL-DISK-01", subject, "there is too little space for the backup",
-                    "free space");
-    if (code == SQLITE_IOERR)
-        throw Error(ErrorKind::Resources, "PAL-DISK-02", subject, "the backup could not be written" + said,
-                    nothing_changed);
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, subject_of(copy),
+                    Text("there is too little space for the backup"), Text("free space"));
+    if (code == SQLITE_IOERR) fail_disk(copy, Text("the backup could not be written ({0})", said));
     // VACUUM reports SQLITE_ERROR if it cannot measure the file it made.
-    if (code == SQLITE_ERROR || code == SQLITE_CANTOPEN) fail(copy, "it cannot be written" + said);
+    if (code == SQLITE_ERROR || code == SQLITE_CANTOPEN) fail(copy, Text("it cannot be written ({0})", said));
     throw failure;
 }
 
@@ -76,21 +82,19 @@ private:
 void make_folder(const fs::path& folder)
 {
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        fail(folder, std::string("the folder cannot be made (") + std::strerror(errno) + ")");
+        fail(folder, Text("the folder cannot be made ({0})", std::strerror(errno)));
     struct stat status {};
-    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) fail(folder, "it is not a folder");
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) fail(folder, Text("it is not a folder"));
 }
 
 // Works for files and folders.
 void sync(const fs::path& path)
 {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (descriptor < 0) fail(path, std::string("it cannot be opened (") + std::strerror(errno) + ")");
+    if (descriptor < 0) fail(path, Text("it cannot be opened ({0})", std::strerror(errno)));
     const bool synced = fsync(descriptor) == 0;
     close(descriptor);
-    if (!synced)
-        throw Error(ErrorKind::Resources, "PAL-DISK-02", printable(path.string()), "it could not be flushed",
-                    nothing_changed);
+    if (!synced) fail_disk(path, Text("it could not be written safely to the disk"));
 }
 
 int version(SQLite::Database& db)
@@ -102,8 +106,7 @@ void check_copy(SQLite::Database& original, const fs::path& copy)
 {
     SQLite::Database db(copy.string(), SQLite::OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE);
     if (db.execAndGet("PRAGMA quick_check(1)").getString() != "ok" || version(db) != version(original))
-        throw Error(ErrorKind::Resources, "PAL-DISK-02", printable(copy.string()),
-                    "a backup was written and does not read back as it should", nothing_changed);
+        fail_disk(copy, Text("a backup was written and does not read back as it should"));
 }
 
 void forget(const fs::path& part)
@@ -175,7 +178,7 @@ void make(SQLite::Database& db, const fs::path& to, Copy&& copy)
         check_copy(db, part);
         std::error_code failed;
         fs::rename(part, to, failed);
-        if (failed) fail(to, "it cannot be written (" + failed.message() + ")");
+        if (failed) fail(to, Text("it cannot be written ({0})", failed.message()));
         sync(to.parent_path());
     } catch (const SQLite::Exception& failure) {
         forget(part);
@@ -203,8 +206,8 @@ void check_space(SQLite::Database& db, const fs::path& folder)
     std::error_code unknown;
     const fs::space_info space = fs::space(folder, unknown);
     if (unknown || space.available >= 2 * text + (64u << 20)) return;
-    throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(folder.string()),
-                "there is too little space for the daily backup", "free space");
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFull, subject_of(folder),
+                Text("there is too little space for the daily backup"), Text("free space"));
 }
 
 } // namespace

@@ -71,13 +71,13 @@ void remove_backups(const fs::path& database)
         fs::remove(file, ignored);
 }
 
-std::string restoring_advice(const fs::path& database)
+Text restoring_advice(const fs::path& database)
 {
     const auto backups = backups_of(database);
     if (backups.empty())
-        return "it was left as it is and there is no backup; copy it elsewhere, or give another --db";
-    return "it was left as it is; move it and its -wal elsewhere and copy the newest backup to its place: " +
-           printable(backups.back().string());
+        return Text("it was left as it is and there is no backup; copy it elsewhere, or {0}", Step::ChooseDatabase);
+    return Text("it was left as it is; move it and its -wal elsewhere and copy the newest backup to its place: {0}",
+                printable(backups.back().string()));
 }
 
 } // namespace palimpsest::storage

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/text.h"
+
 namespace palimpsest::storage {
 
 std::filesystem::path backup_folder(const std::filesystem::path& database);
@@ -20,7 +22,7 @@ std::vector<std::filesystem::path> backups_of(const std::filesystem::path& datab
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);
 // Called on permanent deletion, because backups contain the deleted content.
 void remove_backups(const std::filesystem::path& database);
-// Remedy text for the Error about a damaged database.
-std::string restoring_advice(const std::filesystem::path& database);
+// The remedy of the Error about a damaged database.
+Text restoring_advice(const std::filesystem::path& database);
 
 } // namespace palimpsest::storage

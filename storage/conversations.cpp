@@ -109,13 +109,13 @@ Message message_of(SQLite::Statement& row)
 
 void Conversations::check_name(const std::string& name)
 {
-    const auto refuse = [&](const char* what) {
-        throw Error(ErrorKind::Usage, "PAL-SESSION-02", "session '" + printable(name) + "'", what,
-                    "choose another name");
+    const auto refuse = [&](const Text& what) {
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidSessionName, Text("session '{0}'", printable(name)), what,
+                    Text("choose another name"));
     };
-    if (name.empty()) refuse("a name cannot be empty");
-    if (name.size() > max_name_bytes) refuse("a name has at most 200 bytes");
-    if (find(name)) refuse("there is one of this name already");
+    if (name.empty()) refuse(Text("a name cannot be empty"));
+    if (name.size() > max_name_bytes) refuse(Text("a name has at most {0} bytes", max_name_bytes));
+    if (find(name)) refuse(Text("a session of this name exists already"));
 }
 
 int64_t Conversations::create(const SessionInfo& info)
@@ -161,9 +161,9 @@ SessionInfo Conversations::get(const std::string& name)
     for (const SessionInfo& info : list())
         names.push_back(info.name);
     const std::string near = engine::nearest(name, names);
-    throw Error(ErrorKind::NotFound, "PAL-SESSION-01", "session '" + printable(name) + "'",
-                "there is no such session",
-                near.empty() ? "see palimpsest sessions list" : "did you mean '" + printable(near) + "'?");
+    throw Error(ErrorKind::NotFound, ErrorCode::SessionNotFound, Text("session '{0}'", printable(name)),
+                Text("there is no such session"),
+                near.empty() ? Text(Step::ListSessions) : Text("did you mean '{0}'?", printable(near)));
 }
 
 std::vector<SessionInfo> Conversations::list()
@@ -254,14 +254,14 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
         const auto new_id = [&](int64_t old) {
             const auto found = new_ids.find(old);
             if (found != new_ids.end()) return found->second;
-            throw Error(ErrorKind::Failed, "PAL-DB-03", "message " + std::to_string(old),
-                        "it is not in the session that names it", "export what is left of the session");
+            throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("message {0}", old),
+                        Text("it is not in the session that names it"), Text("export what is left of the session"));
         };
         for (Message& message : messages(session)) {
             if (before && message.id >= *before) break;
             if (message.damaged)
-                throw Error(ErrorKind::Failed, "PAL-DB-03", "message " + std::to_string(message.id),
-                            "it does not match its checksum", "a copy would pass it off as genuine");
+                throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("message {0}", message.id),
+                            Text("it does not match its checksum"), Text("a copy would pass it off as genuine"));
             if (message.parent) message.parent = new_id(*message.parent);
             new_ids[message.id] = add_message(id, message);
         }
@@ -475,8 +475,8 @@ void Conversations::each_fade_record_block(int64_t session,
             events.resize(fits ? static_cast<size_t>(bytes) / sizeof(engine::EvictionEvent) : 0);
             const auto raw = std::as_writable_bytes(std::span(events));
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())
-                throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged",
-                            "the text and the cache are not concerned");
+                throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("fading record"),
+                            Text("it is damaged"), Text("the text and the cache are not concerned"));
             if (!each(events)) return;
         }
     });

@@ -19,20 +19,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse_file(const fs::path& file, const std::string& what, const std::string& remedy)
+Text subject_of(const fs::path& file)
 {
-    throw Error(ErrorKind::Failed, "PAL-DB-01", printable(file.string()), what, remedy);
+    return Text::verbatim(printable(file.string()));
+}
+
+[[noreturn]] void refuse_file(const fs::path& file, const Text& what, const Text& remedy)
+{
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, subject_of(file), what, remedy);
 }
 
 [[noreturn]] void refuse_without_sessions(const fs::path& file)
 {
-    throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file.string()), "there are no sessions yet",
-                "read a document with palimpsest read FILE --session NAME");
+    throw Error(ErrorKind::NotFound, ErrorCode::DatabaseNotFound, subject_of(file),
+                Text("there are no sessions yet"), Text(Step::BeginSession));
 }
 
-[[noreturn]] void refuse_damaged(const fs::path& file, const std::string& what)
+[[noreturn]] void refuse_damaged(const fs::path& file, const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-DB-03", printable(file.string()), "it is damaged (" + printable(what) + ")",
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, subject_of(file), Text("it is damaged ({0})", what),
                 restoring_advice(file));
 }
 
@@ -52,8 +57,8 @@ void make_folder(const fs::path& folder)
     if (folder.empty() || fs::exists(folder, failed)) return;
     fs::create_directories(folder, failed);
     if (failed)
-        refuse_file(folder, "the folder cannot be made (" + failed.message() + ")",
-                    "check the path and its permissions");
+        refuse_file(folder, Text("the folder cannot be made ({0})", failed.message()),
+                    Text("check the path and its permissions"));
     fs::permissions(folder, fs::perms::owner_all, failed);
 }
 
@@ -62,10 +67,12 @@ void check_owner(const fs::path& file)
 {
     struct stat status {};
     if (lstat(file.c_str(), &status) != 0) return;
-    if (!S_ISREG(status.st_mode)) refuse_file(file, "it is not a regular file", "give another --db");
-    if (status.st_uid != geteuid()) refuse_file(file, "it belongs to another user", "give another --db");
+    if (!S_ISREG(status.st_mode)) refuse_file(file, Text("it is not a regular file"), Text(Step::ChooseDatabase));
+    if (status.st_uid != geteuid())
+        refuse_file(file, Text("it belongs to another user"), Text(Step::ChooseDatabase));
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        refuse_file(file, "others may write it", "take that right away: chmod 600 " + printable(file.string()));
+        refuse_file(file, Text("others may write it"),
+                    Text("remove that permission: chmod 600 {0}", printable(file.string())));
 }
 
 // Foreign keys are enforced, the schema and page contents are not trusted; a commit is on stable storage.
@@ -150,9 +157,9 @@ void Database::open(Access access, const CheckLimit& limit)
 
     const int version = version_of(*sql_);
     if (version > schema_version && writes)
-        throw Error(ErrorKind::Failed, "PAL-DB-05", printable(file_.string()),
-                    "it was written by a newer version of Palimpsest and is only readable here",
-                    "update Palimpsest, or give another --db");
+        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, subject_of(file_),
+                    Text("it was written by a newer version of Palimpsest and is only readable here"),
+                    Text("update Palimpsest, or {0}", Step::ChooseDatabase));
     if (writes) {
         if (version == 0) sql_->exec(before_tables);
         set_up_writer();
@@ -188,7 +195,7 @@ void Database::check_after_unclean_stop(const CheckLimit& limit)
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end && (!limit.go_on || limit.go_on()); };
     const auto found = check_pages(*sql_, PageCheck::Quick, go_on);
     check_is_unfinished_ = !found;
-    if (found && !found->empty()) refuse_damaged(file_, *found);
+    if (found && !found->empty()) refuse_damaged(file_, Text::verbatim(printable(*found)));
 }
 
 bool check_integrity(const fs::path& file, const std::function<bool()>& go_on)
@@ -199,11 +206,11 @@ bool check_integrity(const fs::path& file, const std::function<bool()>& go_on)
     return database.guarded([&] {
         const auto found = check_pages(database.sql(), PageCheck::Whole, go_on);
         if (!found) return false;
-        if (!found->empty()) refuse_damaged(file, *found);
+        if (!found->empty()) refuse_damaged(file, Text::verbatim(printable(*found)));
         auto orphan = database.statement("PRAGMA foreign_key_check");
         if (orphan.executeStep())
-            refuse_damaged(file,
-                           "a row of '" + orphan.getColumn(0).getString() + "' names another that is not there");
+            refuse_damaged(file, Text("a row of '{0}' names another that is not there",
+                                      printable(orphan.getColumn(0).getString())));
         if (lock) lock->mark_clean_shutdown();
         return true;
     });
@@ -259,51 +266,54 @@ void Database::suspect()
 void Database::refuse_if_suspect() const
 {
     if (!suspect_) return;
-    throw Error(ErrorKind::Resources, "PAL-DISK-02", printable(file_.string()),
-                "reading or writing failed before, and nothing is written since; what was saved is safe",
-                "check the disk, copy the file elsewhere and start again");
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, subject_of(file_),
+                Text("reading or writing failed before, and nothing is written since; what was saved is safe"),
+                Text("check the disk, copy the file elsewhere and start again"));
 }
 
 void Database::fail(const SQLite::Exception& failure)
 {
-    const std::string subject = printable(file_.string());
-    const std::string said = std::string(" (") + failure.getErrorStr() + ")";
+    const Text subject = subject_of(file_);
+    const std::string said = failure.getErrorStr();
     // The rollback journal of a process that died while creating the file; from then on the file uses a log.
     if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)
         refuse_without_sessions(file_);
     const int code = failure.getErrorCode() & 0xFF;
     if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) refuse_if_suspect();
     if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM || code == SQLITE_NOMEM)
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", subject, "there is not enough memory for it",
-                    "close other programs");
+        throw Error(ErrorKind::Resources, ErrorCode::OutOfMemory, subject,
+                    Text("there is not enough memory for it"), Text("close other programs"));
     if (disk_is_full(failure, sql_ ? sql_->getHandle() : nullptr))
-        throw Error(ErrorKind::Resources, "PAL-DISK-01", subject,
-                    "the disk is full; nothing that was saved is lost", "free space and try again");
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, subject,
+                    Text("the disk is full; nothing that was saved is lost"), Text("free space and try again"));
     switch (code) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
-        throw Error(ErrorKind::Busy, "PAL-DB-07", subject, "another process is writing it",
-                    "try again, or close it");
+        throw Error(ErrorKind::Busy, ErrorCode::BusyDatabase, subject, Text("another process is writing it"),
+                    Text("try again, or close that process"));
     case SQLITE_IOERR:
         suspect();
-        throw Error(ErrorKind::Resources, "PAL-DISK-02", subject, "reading or writing failed" + said,
-                    "what was saved is safe; check the disk, copy the file elsewhere and start again");
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, subject,
+                    Text("reading or writing failed ({0})", said),
+                    Text("what was saved is safe; check the disk, copy the file elsewhere and start again"));
     case SQLITE_CORRUPT:
-        throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said, restoring_advice(file_));
+        refuse_damaged(file_, Text::verbatim(said));
     case SQLITE_NOTADB:
         if (!backups_of(file_).empty()) // so it was a Palimpsest database
-            throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said, restoring_advice(file_));
-        throw Error(ErrorKind::Failed, "PAL-DB-02", subject, "it is not a database", "give another --db");
+            refuse_damaged(file_, Text::verbatim(said));
+        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, subject, Text("it is not a database"),
+                    Text(Step::ChooseDatabase));
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        throw Error(ErrorKind::Failed, "PAL-DB-01", subject, "it cannot be opened or written" + said,
-                    "check its permissions and those of its folder");
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, subject,
+                    Text("it cannot be opened or written ({0})", said),
+                    Text("check its permissions and those of its folder"));
     default:
-        throw Error(ErrorKind::Internal, "PAL-DB-70", subject, "the database refused a request" + said,
-                    "report this as a bug");
+        throw Error(ErrorKind::Internal, ErrorCode::RefusedStatement, subject,
+                    Text("the database refused a request ({0})", said), Text("report this as a bug"));
     }
 }
 

@@ -11,15 +11,20 @@
 namespace palimpsest::storage {
 namespace {
 
-enum Kind { Text = 0, Ids = 1, Lengths = 2, Starts = 3 }; // Starts: byte offset of a token block in the text, u64
+enum Kind {
+    CleanText = 0,
+    Ids = 1,
+    Lengths = 2,
+    Starts = 3
+}; // Starts: byte offset of a token block in the text, u64
 
 constexpr uint64_t tokens_per_block = 65536;
 constexpr int64_t max_raw_bytes = 1 << 20;
 
 [[noreturn]] void damaged(int64_t document)
 {
-    throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
-                "what is stored of it is damaged", "import it again");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", document),
+                Text("what is stored of it is damaged"), Text("import it again"));
 }
 
 DocumentInfo info_of(SQLite::Statement& row)
@@ -54,8 +59,8 @@ DocumentInfo Library::get(int64_t document)
         auto query = db_.statement(select_one);
         query.bind(1, document);
         if (!query.executeStep())
-            throw Error(ErrorKind::NotFound, "PAL-DOC-00", "document " + std::to_string(document),
-                        "it is not there", "see palimpsest sessions list");
+            throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text("document {0}", document),
+                        Text("it is not there"), Text(Step::ListSessions));
         return info_of(query);
     });
 }
@@ -179,7 +184,7 @@ std::vector<uint64_t> Library::token_ends(int64_t document, uint64_t first, uint
 std::string Library::text_block(int64_t document, int64_t index)
 {
     return db_.guarded([&] {
-        const auto raw = block(document, Text, index);
+        const auto raw = block(document, CleanText, index);
         return raw ? std::string(reinterpret_cast<const char*>(raw->data()), raw->size()) : std::string();
     });
 }
@@ -254,7 +259,7 @@ void Import::add_text(std::string_view clean)
 void Import::put_text()
 {
     const size_t count = std::min<size_t>(text_.size(), Library::text_block_bytes);
-    put(Text, text_blocks_++, std::as_bytes(std::span(text_).first(count)));
+    put(CleanText, text_blocks_++, std::as_bytes(std::span(text_).first(count)));
     text_.erase(0, count);
     bytes_ += count;
 }

@@ -34,9 +34,9 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
 {
     descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor_ < 0)
-        throw Error(ErrorKind::Failed, "PAL-DB-01", printable(file.string()),
-                    std::string("it cannot be opened (") + std::strerror(errno) + ")",
-                    "check the folder and its permissions, or give another --db");
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::verbatim(printable(file.string())),
+                    Text("it cannot be opened ({0})", std::strerror(errno)),
+                    Text("check the folder and its permissions, or {0}", Step::ChooseDatabase));
     const auto end = std::chrono::steady_clock::now() + busy_timeout;
     while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
         if (std::chrono::steady_clock::now() < end) {
@@ -45,9 +45,9 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
         }
         const std::string process = holder(descriptor_);
         close(descriptor_);
-        throw Error(ErrorKind::Busy, "PAL-DB-07", "sessions",
-                    "they are open for writing in another Palimpsest (process " + printable(process) + ")",
-                    "close it, or give another --db");
+        throw Error(ErrorKind::Busy, ErrorCode::BusyDatabase, Text("sessions"),
+                    Text("they are open for writing in another Palimpsest (process {0})", printable(process)),
+                    Text("close it, or {0}", Step::ChooseDatabase));
     }
     struct stat status {};
     left_behind_ = fstat(descriptor_, &status) == 0 && status.st_size > 0;

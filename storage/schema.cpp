@@ -14,11 +14,11 @@ namespace {
 
 // Token ids, text and snapshots are large, so rows hold at most 1 MiB of them. Every content row carries the XXH3
 // of its content. Order always comes from `id`, never from the clock.
-struct Step {
+struct Migration {
     const char* sql;     // migrates from the version before
     const char* as_read; // for readers of the version before: temporary views that look like the newest tables
 };
-constexpr Step steps[schema_version] = {
+constexpr Migration migrations[schema_version] = {
     // 0 -> 1
     {.sql = R"sql(
 CREATE TABLE settings(
@@ -142,16 +142,16 @@ CREATE TEMP VIEW pins AS SELECT *, 0 AS since, '' AS label FROM main.pins;
 CREATE TEMP VIEW documents AS SELECT *, -1 AS source_bytes, 0 AS source_hash FROM main.documents;
 )sql"}};
 
-[[noreturn]] void refuse(SQLite::Database& db, const std::string& what)
+[[noreturn]] void refuse(SQLite::Database& db, const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-DB-02", printable(db.getFilename()), what,
-                "it was left as it is; give another --db");
+    throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::verbatim(printable(db.getFilename())), what,
+                Text("it was left as it is; {0}", Step::ChooseDatabase));
 }
 
-[[noreturn]] void damaged(SQLite::Database& db, const std::string& what)
+[[noreturn]] void damaged(SQLite::Database& db, const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-DB-03", printable(db.getFilename()), "it is damaged (" + what + ")",
-                restoring_advice(db.getFilename()));
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text::verbatim(printable(db.getFilename())),
+                Text("it is damaged ({0})", what), restoring_advice(db.getFilename()));
 }
 
 int pragma(SQLite::Database& db, const char* name)
@@ -177,9 +177,9 @@ void check_content(SQLite::Database& db)
     SQLite::Statement orphan(db, "PRAGMA foreign_key_check");
     if (orphan.executeStep())
         damaged(db,
-                "a row of '" + printable(orphan.getColumn(0).getString()) + "' names another that is not there");
+                Text("a row of '{0}' names another that is not there", printable(orphan.getColumn(0).getString())));
     const std::string found = db.execAndGet("PRAGMA quick_check(1)").getString();
-    if (found != "ok") damaged(db, printable(found));
+    if (found != "ok") damaged(db, Text::verbatim(printable(found)));
 }
 
 } // namespace
@@ -188,7 +188,8 @@ int version_of(SQLite::Database& db)
 {
     const int version = pragma(db, "user_version"), application = pragma(db, "application_id");
     if (application == application_id && version > 0) return version;
-    if (application != 0 || version != 0 || !objects(db).empty()) refuse(db, "it is not a Palimpsest database");
+    if (application != 0 || version != 0 || !objects(db).empty())
+        refuse(db, Text("it is not a Palimpsest database"));
     return 0;
 }
 
@@ -198,7 +199,7 @@ void migrate(SQLite::Database& db)
     const int first = version_of(db);
     if (first > 0) check_schema(db, first);
     for (int version = first; version < schema_version; ++version)
-        db.exec(steps[version].sql);
+        db.exec(migrations[version].sql);
     db.exec("PRAGMA application_id = " + std::to_string(application_id));
     db.exec("PRAGMA user_version = " + std::to_string(schema_version));
     check_schema(db, schema_version);
@@ -210,14 +211,14 @@ void check_schema(SQLite::Database& db, int version)
 {
     SQLite::Database expected(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     for (int step = 0; step < version; ++step)
-        expected.exec(steps[step].sql);
-    if (objects(db) != objects(expected)) refuse(db, "its tables are not those of a Palimpsest database");
+        expected.exec(migrations[step].sql);
+    if (objects(db) != objects(expected)) refuse(db, Text("its tables are not those of a Palimpsest database"));
 }
 
 void add_compatibility_views(SQLite::Database& db, int version)
 {
     for (int step = version; step < schema_version; ++step)
-        db.exec(steps[step].as_read);
+        db.exec(migrations[step].as_read);
 }
 
 } // namespace palimpsest::storage

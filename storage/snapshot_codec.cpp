@@ -21,10 +21,10 @@ constexpr uint64_t most_payload = uint64_t{most_blocks} * block_bytes;
 constexpr uint32_t most_row_bytes = 1 << 16;
 constexpr uint32_t most_moments = 1 << 12;
 
-[[noreturn]] void damaged(const std::string& what)
+[[noreturn]] void damaged(const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "its cache is damaged: " + what,
-                "its text is safe; read it again");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
+                Text("its cache is damaged: {0}", what), Text("read its text again"));
 }
 
 template<class T>
@@ -38,24 +38,24 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values)
 class HeaderWriter {
 public:
     template<class T>
-    void number(const T& value, const char*)
+    void number(const T& value, const Text&)
     {
         const auto* first = reinterpret_cast<const std::byte*>(&value);
         out.insert(out.end(), first, first + sizeof value);
     }
     template<class Container>
-    void list(const Container& values, const char* what)
+    void list(const Container& values, const Text& what)
     {
         number(static_cast<uint32_t>(values.size()), what);
         const auto bytes = std::as_bytes(std::span(values));
         out.insert(out.end(), bytes.begin(), bytes.end());
     }
     template<class E>
-    void enumeration(E value, uint8_t, const char* what)
+    void enumeration(E value, uint8_t, const Text& what)
     {
         number(static_cast<uint8_t>(value), what);
     }
-    void policy(const engine::PolicySpec& spec) { list(spec.text(), "the policy"); }
+    void policy(const engine::PolicySpec& spec) { list(spec.text(), Text()); }
 
     std::vector<std::byte> out;
 };
@@ -65,13 +65,13 @@ public:
     explicit HeaderReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     template<class T>
-    void number(T& value, const char* what)
+    void number(T& value, const Text& what)
     {
         static_assert(std::is_trivially_copyable_v<T>);
         std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
     }
     template<class Container>
-    void list(Container& values, const char* what)
+    void list(Container& values, const Text& what)
     {
         using T = typename Container::value_type;
         uint32_t count = 0;
@@ -81,32 +81,32 @@ public:
         if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     }
     template<class E>
-    void enumeration(E& value, uint8_t most, const char* what)
+    void enumeration(E& value, uint8_t most, const Text& what)
     {
         uint8_t raw = 0;
         number(raw, what);
-        if (raw > most) damaged(std::string(what) + " is unknown");
+        if (raw > most) damaged(Text("{0} is unknown", what));
         value = static_cast<E>(raw);
     }
     void policy(engine::PolicySpec& spec)
     {
         std::string text;
-        list(text, "the policy");
+        list(text, Text("the policy"));
         try {
             spec = engine::PolicySpec::parse(text);
         } catch (const Error&) {
-            damaged("its policy cannot be read");
+            damaged(Text("its policy cannot be read"));
         }
     }
     void expect_end() const
     {
-        if (!bytes_.empty()) damaged("its header goes on after its end");
+        if (!bytes_.empty()) damaged(Text("its header goes on after its end"));
     }
 
 private:
-    std::span<const std::byte> take(uint64_t count, const char* what)
+    std::span<const std::byte> take(uint64_t count, const Text& what)
     {
-        if (count > bytes_.size()) damaged(std::string("its header ends within ") + what);
+        if (count > bytes_.size()) damaged(Text("its header ends within {0}", what));
         const auto taken = bytes_.first(count);
         bytes_ = bytes_.subspan(count);
         return taken;
@@ -142,43 +142,44 @@ struct Layout {
 template<class Header, class State, class Parts>
 void describe(Header& header, State& s, Parts& layout, uint32_t version)
 {
-    header.list(s.model_fingerprint, "the model's fingerprint");
-    header.list(s.simd_target, "the SIMD target");
+    header.list(s.model_fingerprint, Text("the model's fingerprint"));
+    header.list(s.simd_target, Text("the SIMD target"));
     header.policy(s.policy);
     if (version >= 2) {
         header.policy(s.given);
-        header.list(s.pins, "the pins");
+        header.list(s.pins, Text("the pins"));
     }
     if (version >= 3) {
-        header.list(s.question_ids, "the tokens of a question");
-        header.number(s.question_room, "the room for a question");
+        header.list(s.question_ids, Text("the tokens of a question"));
+        header.number(s.question_room, Text("the room for a question"));
     }
-    header.number(s.budget, "the budget");
-    header.number(s.chunk, "the chunk length");
-    header.enumeration(s.positions, static_cast<uint8_t>(engine::PositionMode::Original), "the position mode");
-    header.enumeration(s.kv_type, static_cast<uint8_t>(kernels::DType::Q8_0), "the cache type");
-    header.number(s.tokens_seen, "the stream position");
-    header.number(s.steps_seen, "the stream position");
-    header.number(s.evicted, "the stream position");
-    header.number(s.last_token, "the last token");
-    header.list(s.pending, "the waiting tokens");
-    header.list(s.integrity_check.ids, "the probe");
-    header.list(s.integrity_check.logits, "the probe");
-    header.list(s.policy_state, "the policy's state");
-    header.number(s.sampler_options.temperature, "the sampler");
-    header.number(s.sampler_options.top_k, "the sampler");
-    header.number(s.sampler_options.top_p, "the sampler");
-    header.number(s.sampler_options.min_p, "the sampler");
-    header.number(s.sampler_options.repeat_penalty, "the sampler");
-    header.number(s.sampler_options.repeat_last, "the sampler");
-    header.number(s.sampler_options.seed, "the sampler");
-    header.list(s.sampler_state, "the sampler");
-    header.list(layout.lengths, "the list lengths");
-    header.number(layout.logits, "the number of logits");
-    header.number(layout.row_bytes, "the size of a key");
-    header.number(layout.with_sums, "the accumulators");
-    if (version >= 3) header.number(layout.moments, "the accumulators");
-    header.list(layout.blocks, "the blocks");
+    header.number(s.budget, Text("the budget"));
+    header.number(s.chunk, Text("the chunk length"));
+    header.enumeration(s.positions, static_cast<uint8_t>(engine::PositionMode::Original),
+                       Text("the position mode"));
+    header.enumeration(s.kv_type, static_cast<uint8_t>(kernels::DType::Q8_0), Text("the cache type"));
+    header.number(s.tokens_seen, Text("the stream position"));
+    header.number(s.steps_seen, Text("the stream position"));
+    header.number(s.evicted, Text("the stream position"));
+    header.number(s.last_token, Text("the last token"));
+    header.list(s.pending, Text("the waiting tokens"));
+    header.list(s.integrity_check.ids, Text("the integrity check"));
+    header.list(s.integrity_check.logits, Text("the integrity check"));
+    header.list(s.policy_state, Text("the policy's state"));
+    header.number(s.sampler_options.temperature, Text("the sampler"));
+    header.number(s.sampler_options.top_k, Text("the sampler"));
+    header.number(s.sampler_options.top_p, Text("the sampler"));
+    header.number(s.sampler_options.min_p, Text("the sampler"));
+    header.number(s.sampler_options.repeat_penalty, Text("the sampler"));
+    header.number(s.sampler_options.repeat_last, Text("the sampler"));
+    header.number(s.sampler_options.seed, Text("the sampler"));
+    header.list(s.sampler_state, Text("the sampler"));
+    header.list(layout.lengths, Text("the list lengths"));
+    header.number(layout.logits, Text("the number of logits"));
+    header.number(layout.row_bytes, Text("the size of a key"));
+    header.number(layout.with_sums, Text("the accumulators"));
+    if (version >= 3) header.number(layout.moments, Text("the accumulators"));
+    header.list(layout.blocks, Text("the blocks"));
 }
 
 Layout layout_of(const SessionState& state)
@@ -255,12 +256,11 @@ public:
 private:
     void load()
     {
-        if (next_ == names_.size()) damaged("blocks are missing");
+        if (next_ == names_.size()) damaged(Text("blocks are missing"));
         const BlockName& name = names_[next_];
         block_.resize(name.bytes);
         source_(next_, block_);
-        if (hash128(block_) != name.hash)
-            damaged("block " + std::to_string(next_) + " does not match its checksum");
+        if (hash128(block_) != name.hash) damaged(Text("block {0} does not match its checksum", next_));
         at_ = 0;
         ++next_;
     }
@@ -275,27 +275,27 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
 {
     HeaderReader reader(header);
     std::array<char, magic.size()> found{};
-    reader.number(found, "its magic");
-    if (std::string_view(found.data(), found.size()) != magic) damaged("it does not begin as one");
+    reader.number(found, Text("its magic"));
+    if (std::string_view(found.data(), found.size()) != magic) damaged(Text("it does not begin like a cache"));
     uint32_t version = 0;
-    reader.number(version, "its version");
+    reader.number(version, Text("its version"));
     if (version == 0 || version > format_version)
-        throw Error(ErrorKind::Failed, "PAL-SNAP-05", "saved session",
-                    "its cache has format " + std::to_string(version) + ", this version reads up to " +
-                        std::to_string(format_version),
-                    "update Palimpsest, or read its text again");
+        throw Error(ErrorKind::Failed, ErrorCode::NewerSnapshot, Text("saved session"),
+                    Text("its cache has format {0}, this version reads up to {1}", version, format_version),
+                    Text("update Palimpsest, or read its text again"));
     describe(reader, state, layout, version);
     if (version < 2) state.given = state.policy;
     reader.expect_end();
-    if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks) damaged("it has too many parts");
-    if (layout.row_bytes > most_row_bytes) damaged("its keys are too large");
-    if (layout.moments > most_moments) damaged("its accumulators are too large");
+    if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks)
+        damaged(Text("it has too many parts"));
+    if (layout.row_bytes > most_row_bytes) damaged(Text("its keys are too large"));
+    if (layout.moments > most_moments) damaged(Text("its accumulators are too large"));
     uint64_t total = 0;
     for (const BlockName& block : layout.blocks) {
-        if (block.bytes == 0 || block.bytes > block_bytes) damaged("a block has an impossible size");
+        if (block.bytes == 0 || block.bytes > block_bytes) damaged(Text("a block has an impossible size"));
         total += block.bytes;
     }
-    if (total != layout.payload_bytes()) damaged("its parts do not add up");
+    if (total != layout.payload_bytes()) damaged(Text("its parts do not add up"));
 }
 
 } // namespace
@@ -318,7 +318,7 @@ std::vector<std::byte> encode(const SessionState& state,
     HeaderWriter writer;
     for (const char c : magic)
         writer.out.push_back(static_cast<std::byte>(c));
-    writer.number(format_version, "");
+    writer.number(format_version, Text());
     describe(writer, state, layout, format_version);
     return std::move(writer.out);
 }
@@ -345,7 +345,7 @@ SessionState decode(std::span<const std::byte> header,
     SessionState state;
     Layout layout;
     parse(header, state, layout);
-    if (layout.payload_bytes() > limit(state)) damaged("it is larger than it can be");
+    if (layout.payload_bytes() > limit(state)) damaged(Text("it is larger than it can be"));
     BlockReader reader(layout.blocks, block);
     reader.fill(state.logits, layout.logits);
     for (const uint32_t length : layout.lengths) {

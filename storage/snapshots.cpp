@@ -14,10 +14,10 @@ namespace {
 
 constexpr int blocks_per_transaction = 16; // limits a transaction to 16 MiB
 
-[[noreturn]] void damaged(const std::string& what)
+[[noreturn]] void damaged(const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "its cache is damaged: " + what,
-                "its text is safe; read it again");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
+                Text("its cache is damaged: {0}", what), Text("read its text again"));
 }
 
 int bytes(std::span<const std::byte> data)
@@ -194,14 +194,15 @@ engine::SessionState Snapshots::load(int64_t snapshot, PayloadLimit limit)
     return db_.guarded([&] {
         auto query = db_.statement("SELECT header, hash, tokens_seen FROM snapshots WHERE id = ? AND complete = 1");
         query.bind(1, snapshot);
-        if (!query.executeStep()) damaged("it is not there any more");
+        if (!query.executeStep()) damaged(Text("it is not there any more"));
         const auto found = blob(query.getColumn(0));
         const std::vector<std::byte> header(found.begin(), found.end());
-        if (hash64(header) != query.getColumn(1).getInt64()) damaged("its header does not match its checksum");
+        if (hash64(header) != query.getColumn(1).getInt64())
+            damaged(Text("its header does not match its checksum"));
         auto state = decode(
             header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); }, limit);
         if (state.tokens_seen != static_cast<uint64_t>(query.getColumn(2).getInt64()))
-            damaged("it is not the one that was saved here");
+            damaged(Text("it is not the cache that was saved here"));
         return state;
     });
 }
@@ -220,13 +221,13 @@ void Snapshots::read_block(int64_t snapshot, size_t index, std::span<std::byte> 
                                "WHERE snapshot = ? AND idx = ?");
     query.bind(1, snapshot);
     query.bind(2, static_cast<int64_t>(index));
-    if (!query.executeStep()) damaged("block " + std::to_string(index) + " is missing");
+    if (!query.executeStep()) damaged(Text("block {0} is missing", index));
     if (query.getColumn(0).getInt64() != static_cast<int64_t>(to.size()))
-        damaged("block " + std::to_string(index) + " has another length");
+        damaged(Text("block {0} has another length", index));
     const SQLite::Column column = query.getColumn(2);
     const auto stored = blob(column);
     if (hash64(stored) != query.getColumn(1).getInt64() || !unpack(stored, to))
-        damaged("block " + std::to_string(index) + " cannot be unpacked");
+        damaged(Text("block {0} cannot be unpacked", index));
 }
 
 void Snapshots::verify(int64_t snapshot)

@@ -11,6 +11,7 @@
 #include "storage/conversations.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
+#include "storage/schema.h"
 #include "storage/snapshot_codec.h"
 
 namespace palimpsest::storage {
@@ -35,8 +36,8 @@ int64_t other(const Ids& ids, int64_t id)
 {
     const auto found = ids.find(id);
     if (found != ids.end()) return found->second;
-    throw Error(ErrorKind::Failed, "PAL-DB-03", "session", "its rows name others that are not there",
-                "the database it comes from is damaged");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
+                Text("its rows name others that are not there"), Text("the database it comes from is damaged"));
 }
 
 // Copies the rows of `select`, whose first column is the row's id and whose other columns are those of `insert`.
@@ -223,8 +224,9 @@ private:
 
     [[noreturn]] static void refuse_block()
     {
-        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "session", "a block of its saved state is damaged",
-                    "strip the session where it comes from, and export it again: its text is enough");
+        throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("session"),
+                    Text("a block of its saved state is damaged"),
+                    Text("strip the session where it comes from, and export it again: its text is enough"));
     }
 
     std::optional<int64_t> same_block(int64_t block)
@@ -275,8 +277,8 @@ void export_session(Database& database, int64_t session, const fs::path& file)
 {
     std::error_code unknown;
     if (fs::exists(file, unknown))
-        throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(file.string()), "it is there already",
-                    "give a new file's name");
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(file.string())),
+                    Text("it is there already"), Text("give a new file's name"));
     const fs::path part = file.string() + ".part" + std::to_string(getpid());
     const auto clean = [&] {
         for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
@@ -291,8 +293,8 @@ void export_session(Database& database, int64_t session, const fs::path& file)
         fs::rename(part, file);
     } catch (const fs::filesystem_error&) {
         clean();
-        throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(file.string()), "it cannot be written",
-                    "check the folder and its permissions");
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(file.string())),
+                    Text("it cannot be written"), Text("check the folder and its permissions"));
     } catch (...) {
         clean();
         throw;
@@ -303,10 +305,14 @@ void export_session(Database& database, int64_t session, const fs::path& file)
 std::string import_session(Database& database, const fs::path& file, const std::string& name)
 {
     Database from(file, Database::Access::Read);
+    // Opening for reading checks the tables of known versions only.
+    if (from.guarded([&] { return version_of(from.sql()); }) > schema_version)
+        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, Text::verbatim(printable(file.string())),
+                    Text("it was written by a newer version of Palimpsest"), Text("update Palimpsest"));
     const auto sessions = Conversations(from).list();
     if (sessions.size() != 1)
-        throw Error(ErrorKind::Failed, "PAL-DB-02", printable(file.string()), "it is not an exported session",
-                    "export one with palimpsest sessions export");
+        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::verbatim(printable(file.string())),
+                    Text("it is not an exported session"), Text(Step::ExportSession));
     const std::string taken = name.empty() ? sessions[0].name : name;
     Conversations(database).check_name(taken);
     Transfer(from, database, sessions[0].id).run(taken);

@@ -13,8 +13,8 @@ namespace palimpsest::storage {
 void export_session(Database& database, int64_t session, const std::filesystem::path& file);
 
 // Imports the session of an exported file, under `name` if it is not empty. Returns the session's name. Throws
-// Error (Failed, PAL-DB-02) if the file is not an export, (Usage, PAL-SESSION-02) if the name is taken; in both
-// cases nothing changes.
+// Error (Failed, PAL-DB-02) if the file is not an export, (Failed, PAL-DB-05) if it is one of a newer version,
+// (Usage, PAL-SESSION-02) if the name is taken; in all cases nothing changes.
 std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name);
 
 } // namespace palimpsest::storage

@@ -30,21 +30,22 @@ struct Report {
     bool json = false;
     bool events = false;
 
-    // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or with --json and --events an error object.
+    // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or with --json and --events an error object, which is
+    // in English.
     void error(Console& console, const Error& error) const
     {
         if (!json && !events) {
-            console.err << "palimpsest: " << visible(error.what()) << std::endl;
+            console.err << "palimpsest: " << visible(error.sentence(console.wording)) << std::endl;
             return;
         }
         nlohmann::ordered_json object;
         if (events) object["event"] = "error";
-        object["code"] = error.code();
-        object["text"] = error.text();
-        object["file"] = error.subject();
+        object["code"] = name_of(error.code());
+        object["text"] = for_scripts(error.text());
+        object["file"] = for_scripts(error.subject());
         object["offset"] = nullptr;
-        object["rule"] = error.code();
-        object["hint"] = error.remedy();
+        object["rule"] = name_of(error.code());
+        object["hint"] = for_scripts(error.remedy());
         if (error.offset()) object["offset"] = *error.offset();
         write_event(console.err, object);
     }
@@ -52,15 +53,16 @@ struct Report {
     void interruption(Console& console, const Interrupted& stopped) const
     {
         if (events)
-            write_event(console.err, {{"event", "interrupted"}, {"text", stopped.message}});
+            write_event(console.err, {{"event", "interrupted"}, {"text", for_scripts(stopped.message)}});
         else
-            console.err << "palimpsest: " << stopped.message << std::endl;
+            console.err << "palimpsest: " << console.wording.of(stopped.message) << std::endl;
     }
 };
 
-Error usage(const std::string& what, const std::string& remedy)
+Error usage(Text what, Text remedy)
 {
-    return {ErrorKind::Usage, "PAL-OPTION-01", "command line", what, remedy};
+    return {ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"), std::move(what),
+            std::move(remedy)};
 }
 
 // Suggests the nearest subcommand for a mistyped one; CLI11 reports only an unexpected argument.
@@ -74,9 +76,10 @@ void check_subcommand(const CLI::App& app, std::span<const std::string> argument
         names.push_back(sub->get_name());
     }
     const std::string near = engine::nearest(arguments[0], names);
-    const std::string help = "see palimpsest " + (app.get_parent() ? app.get_name() + " " : "") + "--help";
-    throw usage("there is no subcommand '" + printable(arguments[0]) + "'",
-                near.empty() ? help : "did you mean '" + near + "'?");
+    const Text help =
+        app.get_parent() ? Text("see palimpsest {0} --help", app.get_name()) : Text("see palimpsest --help");
+    throw usage(Text("there is no subcommand '{0}'", printable(arguments[0])),
+                near.empty() ? help : Text("did you mean '{0}'?", near));
 }
 
 std::string one_line(std::string text)
@@ -127,7 +130,7 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
         console.out << call.what() << '\n';
         return finish_output(console.out);
     } catch (const CLI::ParseError& error) {
-        throw usage(one_line(error.what()), "see palimpsest --help");
+        throw usage(Text::verbatim(one_line(error.what())), Text("see palimpsest --help"));
     }
     for (const auto& command : program.all)
         if (command->chosen()) {
@@ -218,13 +221,13 @@ int run(const std::vector<std::string>& arguments, Console& console, int (*inter
     } catch (const PipeClosed&) {
         return 0;
     } catch (const std::bad_alloc&) {
-        report.error(console,
-                     Error(ErrorKind::Resources, "PAL-MEM-01", "memory", "there is not enough of it for this",
-                           "use a smaller --budget, --chunk or model"));
+        report.error(console, Error(ErrorKind::Resources, ErrorCode::OutOfMemory, Text("memory"),
+                                    Text("there is not enough of it for this"),
+                                    Text("choose a smaller {0}, {1} or model", Setting::Budget, Setting::Chunk)));
         return static_cast<int>(ErrorKind::Resources);
     } catch (const std::exception& error) {
-        report.error(console, Error(ErrorKind::Internal, "PAL-RUN-70", "internal error", error.what(),
-                                    "this is a bug; please report it"));
+        report.error(console, Error(ErrorKind::Internal, ErrorCode::Internal, Text("internal error"),
+                                    Text::verbatim(error.what()), Text("this is a bug; please report it")));
         return static_cast<int>(ErrorKind::Internal);
     }
 }

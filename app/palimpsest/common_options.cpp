@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/palimpsest/wording.h"
 #include "engine/session/session_options.h"
 #include "kernels/base/error.h"
 #include "storage/models/config_file.h"
@@ -52,8 +53,8 @@ CLI::Option* add_without_config(CLI::App& command, CommonOptions& common, const 
     const std::string variable = variable_of(name);
     CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
     option->envname(variable);
-    common.is_given = [&command](const std::string& asked) {
-        const CLI::Option* known = command.get_option_no_throw("--" + asked);
+    common.is_given = [&command](Setting asked) {
+        const CLI::Option* known = command.get_option_no_throw(CommandWording().setting(asked));
         return known && known->count() > 0;
     };
     return option;
@@ -71,8 +72,8 @@ void add(CLI::App& command, CommonOptions& common, const std::string& name, T& v
     try {
         option->default_val(text_of(*set));
     } catch (const CLI::ParseError&) {
-        throw Error(ErrorKind::Usage, "PAL-OPTION-04", config_path(),
-                    "'" + name + "' cannot be '" + printable(text_of(*set)) + "'", "correct it or remove it");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidConfiguration, Text::verbatim(config_path()),
+                    Text("'{0}' cannot be '{1}'", name, printable(text_of(*set))), Text("correct it or remove it"));
     }
 }
 
@@ -100,9 +101,10 @@ constexpr Described described[] = {{"model", "a model of the models folder, or t
                                    {"max-tokens", "512 to summarize, 256 to ask"},
                                    {"system", "none but the model's own"}};
 
-[[noreturn]] void bad_value(const std::string& option, const std::string& value, const std::string& remedy)
+[[noreturn]] void bad_value(Text option, const std::string& value, Text remedy)
 {
-    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, "'" + printable(value) + "' is not possible", remedy);
+    throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, std::move(option),
+                Text("'{0}' is not possible", printable(value)), std::move(remedy));
 }
 
 template<class T>
@@ -207,7 +209,7 @@ std::vector<std::string> split_list(const std::string& list)
     std::istringstream stream(list);
     for (std::string part; std::getline(stream, part, ',');)
         if (!part.empty()) parts.push_back(part);
-    if (parts.empty()) bad_value("list", list, "give at least one, separated by commas");
+    if (parts.empty()) bad_value(Text("list"), list, Text("give at least one, separated by commas"));
     return parts;
 }
 
@@ -232,7 +234,7 @@ uint64_t parse_length(const std::string& option, const std::string& text)
     if (text.ends_with('M')) unit = 1024 * 1024;
     const auto number = parse_number<uint64_t>(std::string_view(text).substr(0, text.size() - (unit > 1)));
     if (!number || *number == 0 || *number > UINT32_MAX)
-        bad_value(option, text, "give a count such as 500, 16k or 1M");
+        bad_value(Text::verbatim(option), text, Text("give a count such as 500, 16k or 1M"));
     return *number * unit;
 }
 

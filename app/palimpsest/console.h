@@ -5,6 +5,8 @@
 #include <iostream>
 #include <stop_token>
 
+#include "app/palimpsest/wording.h"
+
 namespace palimpsest::app {
 
 struct Console {
@@ -14,6 +16,7 @@ struct Console {
     bool out_is_terminal = false;
     bool err_is_terminal = false; // a progress line can be redrawn
     std::stop_token stop;         // requested by SIGINT or SIGTERM
+    CommandWording wording{};     // of errors and notices on `err`; English unless given
 };
 
 } // namespace palimpsest::app

@@ -1,10 +1,11 @@
 #include "app/palimpsest/console_listener.h"
 
 #include "app/palimpsest/output.h"
+#include "kernels/base/error_code.h"
 
 namespace palimpsest::app {
 
-void ConsoleListener::note(const std::string& sentence)
+void ConsoleListener::note(const Text& sentence)
 {
     write_note(console_, events_, sentence);
 }
@@ -24,21 +25,23 @@ void ConsoleListener::saved(uint64_t tokens_seen, uint64_t bytes_written)
 
 void ConsoleListener::device_lost(const std::string& device)
 {
-    const std::string text = "the graphics card stopped responding; nothing was lost, it goes on without it; start "
-                             "palimpsest again to use it again [PAL-GPU-03]";
+    const Text text(
+        "the graphics card stopped responding; nothing was lost, it goes on without it; {0} to use it again [{1}]",
+        Step::Restart, name_of(ErrorCode::GpuLost));
     if (events_)
-        write_event(console_.err,
-                    {{"event", "device_lost"}, {"device", device}, {"goes_on_with", "cpu"}, {"text", text}});
+        write_event(
+            console_.err,
+            {{"event", "device_lost"}, {"device", device}, {"goes_on_with", "cpu"}, {"text", for_scripts(text)}});
     else
-        console_.err << "note: " << text << std::endl;
+        write_note(console_, events_, text);
 }
 
-void write_note(Console& console, bool events, const std::string& text)
+void write_note(Console& console, bool events, const Text& text)
 {
     if (events)
-        write_event(console.err, {{"event", "note"}, {"text", text}});
+        write_event(console.err, {{"event", "note"}, {"text", for_scripts(text)}});
     else
-        console.err << "note: " << visible(text) << std::endl;
+        console.err << visible(console.wording.of(Text("note: {0}", text))) << std::endl;
 }
 
 } // namespace palimpsest::app

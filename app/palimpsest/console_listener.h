@@ -7,6 +7,7 @@
 
 #include "app/palimpsest/console.h"
 #include "app/palimpsest/progress.h"
+#include "kernels/base/text.h"
 #include "storage/session/listener.h"
 
 namespace palimpsest::app {
@@ -15,7 +16,7 @@ class ConsoleListener final : public storage::Listener {
 public:
     ConsoleListener(Console& console, bool events) : console_(console), events_(events) {}
 
-    void note(const std::string& sentence) override;
+    void note(const Text& sentence) override;
     void progress(const storage::ReadingProgress& progress, const engine::Session& session) override;
     void reading_ended() override { progress_.reset(); }
     void saved(uint64_t tokens_seen, uint64_t bytes_written) override;
@@ -29,6 +30,6 @@ private:
 };
 
 // Prints a note or an event to standard error.
-void write_note(Console& console, bool events, const std::string& text);
+void write_note(Console& console, bool events, const Text& text);
 
 } // namespace palimpsest::app

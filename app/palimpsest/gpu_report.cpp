@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "app/palimpsest/wording.h"
 #include "kernels/backends/device_plugin.h"
 #include "kernels/base/byte_quantity.h"
+#include "kernels/base/packed_text.h"
 
 namespace palimpsest::app {
 namespace {
@@ -15,6 +17,16 @@ using nlohmann::ordered_json;
 ordered_json text_or_null(const std::string& text)
 {
     return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+ordered_json text_or_null(const Text& text)
+{
+    return text_or_null(for_scripts(text));
+}
+
+ordered_json text_or_null(const PackedText& text)
+{
+    return text_or_null(unpack(text));
 }
 
 // 13020 becomes "13.2"; 0 becomes "".
@@ -38,29 +50,30 @@ ordered_json facts_of(const CudaDevice& device, int number)
             {"problem", text_or_null(device.problem)}};
 }
 
-std::string line_of(const CudaDevice& device, int number)
+Text line_of(const CudaDevice& device, int number)
 {
-    const std::string usable = *device.problem ? std::string(", not used: ") + device.problem : "";
-    return "cuda:" + std::to_string(number) + " " + device.name + ", compute capability " +
-           capability(device.compute_capability) + ", " + format_bytes(device.free_bytes) + " free of " +
-           format_bytes(device.memory_bytes) + usable;
+    const Text line("cuda:{0} {1}, compute capability {2}, {3} free of {4}", number, device.name,
+                    capability(device.compute_capability), format_bytes(device.free_bytes),
+                    format_bytes(device.memory_bytes));
+    const Text problem = unpack(device.problem);
+    return problem.empty() ? line : Text("{0}, not used: {1}", line, problem);
 }
 
-std::string library_text(const CudaInfo& survey)
+Text library_text(const CudaInfo& survey)
 {
-    const std::string library = survey.matrix_library, problem = survey.matrix_library_problem;
-    return (library.empty() ? "no cuBLASLt" : "cuBLASLt " + library) +
-           (problem.empty() ? "" : " (" + problem + ")");
+    const std::string library = survey.matrix_library;
+    const Text found = library.empty() ? Text("no cuBLASLt") : Text("cuBLASLt {0}", library);
+    const Text problem = unpack(survey.matrix_library_problem);
+    return problem.empty() ? found : Text("{0} ({1})", found, problem);
 }
 
-std::string software_line(const CudaInfo& survey, const std::string& plugin)
+Text software_line(const CudaInfo& survey, const std::string& plugin)
 {
+    const Text libraries("runtime {0}, {1}, plugin {2}", cuda_version(survey.runtime_version), library_text(survey),
+                         plugin);
+    if (survey.driver_version == 0) return libraries;
     const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
-    const std::string driver = survey.driver_version == 0
-                                   ? ""
-                                   : "driver " + release + "for CUDA " + cuda_version(survey.driver_version) + ", ";
-    return driver + "runtime " + cuda_version(survey.runtime_version) + ", " + library_text(survey) + ", plugin " +
-           plugin;
+    return Text("driver {0}for CUDA {1}, {2}", release, cuda_version(survey.driver_version), libraries);
 }
 
 int described(const CudaInfo& survey)
@@ -83,21 +96,23 @@ ordered_json facts_of(const CudaInfo& survey)
 }
 
 // Hardware and software in one line; empty without a plugin that can query them.
-std::string line_of(const CudaInfo& survey, const std::string& plugin)
+Text line_of(const CudaInfo& survey, const std::string& plugin)
 {
-    if (survey.runtime_version == 0) return "";
-    std::string line;
+    if (survey.runtime_version == 0) return {};
+    std::vector<Text> parts;
     for (int i = 0; i < described(survey); ++i)
-        line += line_of(survey.devices[i], i) + "; ";
-    return line + software_line(survey, plugin);
+        parts.push_back(line_of(survey.devices[i], i));
+    parts.push_back(software_line(survey, plugin));
+    return joined(parts, "; ");
 }
 
 // The first problem: with the plugin, the driver, or the device that `auto` selects.
 kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaInfo& survey)
 {
     kernels::PluginProblem problem = plugin.survey(survey);
-    if (problem.code.empty() && *survey.problem) problem = {"PAL-GPU-01", survey.problem, survey.remedy};
-    if (problem.code.empty()) plugin.open(0, problem);
+    if (const Text found = unpack(survey.problem); !problem.code && !found.empty())
+        problem = {ErrorCode::GpuUnavailable, found, unpack(survey.remedy)};
+    if (!problem.code) plugin.open(0, problem);
     return problem;
 }
 
@@ -108,15 +123,17 @@ GpuReport gpu_report()
     const auto plugin = kernels::DevicePlugin::find();
     CudaInfo survey;
     const kernels::PluginProblem problem = problem_of(plugin, survey);
-    const bool used = problem.code.empty();
+    const bool used = !problem.code;
     ordered_json facts{{"used", used},
                        {"plugin", text_or_null(plugin.file())},
                        {"problem", text_or_null(problem.problem)},
                        {"remedy", text_or_null(problem.remedy)}};
     facts.update(facts_of(survey));
-    const std::string line = line_of(survey, plugin.file());
-    if (used) return {line, "", facts};
-    return {"not used: " + problem.problem + (line.empty() ? "" : "; " + line), problem.remedy, facts};
+    const Text line = line_of(survey, plugin.file());
+    if (used) return {line, {}, facts};
+    return {line.empty() ? Text("not used: {0}", problem.problem)
+                         : Text("not used: {0}; {1}", problem.problem, line),
+            problem.remedy, facts};
 }
 
 } // namespace palimpsest::app

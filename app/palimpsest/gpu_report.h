@@ -1,14 +1,14 @@
 // The GPU section of `doctor`: plugin, driver, devices, and why none is used.
 #pragma once
 
+#include "kernels/base/text.h"
 #include <nlohmann/json.hpp>
-#include <string>
 
 namespace palimpsest::app {
 
 struct GpuReport {
-    std::string found;  // one line
-    std::string remedy; // empty if a GPU can be used
+    Text found;  // one line
+    Text remedy; // empty if a GPU can be used
     nlohmann::ordered_json facts;
 };
 

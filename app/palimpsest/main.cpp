@@ -13,7 +13,12 @@ int main(int argc, char** argv)
     std::stop_source stop;
     palimpsest::app::watch_interrupts(stop);
     std::ios::sync_with_stdio(false);
-    palimpsest::app::Console console{
-        std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0, stop.get_token()};
+    palimpsest::app::Console console{std::cin,
+                                     std::cout,
+                                     std::cerr,
+                                     isatty(STDOUT_FILENO) != 0,
+                                     isatty(STDERR_FILENO) != 0,
+                                     stop.get_token(),
+                                     palimpsest::app::CommandWording(palimpsest::app::language_of_environment())};
     return palimpsest::app::run(arguments, console, palimpsest::app::interrupted_exit_code);
 }

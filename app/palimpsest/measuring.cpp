@@ -12,7 +12,7 @@ engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Mod
 {
     engine::SessionOptions chosen =
         options.session(model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
-    chosen.pins = storage::pins_in(tokens.ids, options.pins, *model, source.name());
+    chosen.pins = storage::pins_in(tokens.ids, options.pins, *model, Text::verbatim(source.name()));
     return {model, std::move(chosen), tokens.ids, std::move(lengths)};
 }
 

@@ -75,10 +75,10 @@ void finish_output(std::ostream& out)
     out.flush();
     if (out.good()) return;
     if (errno == EPIPE || reader_is_gone()) throw PipeClosed{};
-    throw Error(ErrorKind::Resources, "PAL-DISK-01", "standard output",
-                std::string("the result could not be written") +
-                    (errno ? std::string(" (") + std::strerror(errno) + ")" : ""),
-                "free space or write elsewhere");
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text("standard output"),
+                errno ? Text("the result could not be written ({0})", std::strerror(errno))
+                      : Text("the result could not be written"),
+                Text("free space or write elsewhere"));
 }
 
 } // namespace palimpsest::app

@@ -13,9 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why)
+[[noreturn]] void refuse(const std::string& name, Text why)
 {
-    throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(name), why, "check the folder and its permissions");
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(name)), std::move(why),
+                Text("check the folder and its permissions"));
 }
 
 // Creates a temporary file with a unique name that only its owner can read.
@@ -23,7 +24,7 @@ std::string create_beside(const std::string& name, const std::string& place)
 {
     std::string temporary = place + ".XXXXXX";
     const int file = mkstemp(temporary.data());
-    if (file < 0) refuse(name, std::string("it cannot be written (") + std::strerror(errno) + ")");
+    if (file < 0) refuse(name, Text("it cannot be written ({0})", std::strerror(errno)));
     close(file);
     return temporary;
 }
@@ -34,12 +35,13 @@ OutputFile::OutputFile(const std::string& name) : name_(name)
 {
     std::error_code unknown;
     if (fs::is_directory(name, unknown))
-        throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(name), "it is a folder", "give a file's name");
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(name)),
+                    Text("it is a folder"), Text("give a file's name"));
     place_ = fs::exists(name, unknown) ? fs::canonical(name, unknown).string() : name;
     const bool is_special = fs::exists(name, unknown) && !fs::is_regular_file(name, unknown);
     if (!is_special) temporary_ = create_beside(name, place_);
     stream_.open(is_special ? name : temporary_, std::ios::binary);
-    if (!stream_) refuse(name, "it cannot be written");
+    if (!stream_) refuse(name, Text("it cannot be written"));
 }
 
 OutputFile::~OutputFile()
@@ -54,8 +56,8 @@ void OutputFile::commit()
     std::error_code failed;
     if (stream_ && !temporary_.empty()) fs::rename(temporary_, place_, failed);
     if (!stream_ || failed)
-        throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(name_), "it could not be written",
-                    "check the folder, its permissions and the free space");
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::verbatim(printable(name_)),
+                    Text("it could not be written"), Text("check the folder, its permissions and the free space"));
     temporary_.clear();
 }
 

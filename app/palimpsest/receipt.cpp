@@ -37,30 +37,29 @@ nlohmann::ordered_json backend_json(const engine::Model& model, const std::strin
 
 namespace {
 
-std::string reach_sentence(const engine::RetentionMap& map)
+Text reach_sentence(const engine::RetentionMap& map)
 {
     const engine::Reach r = engine::reach(map);
     double older = 0;
     for (size_t i = 0; i < 9; ++i)
         older += r.by_tenth[i];
-    return "half of the kept tokens are among the last " + format_count(r.median_age + 1) + "; " +
-           std::to_string(static_cast<int>(std::lround(older * 100))) + " % come from the first nine tenths";
+    return Text("half of the kept tokens are among the last {0}; {1} % come from the first nine tenths",
+                format_count(r.median_age + 1), std::lround(older * 100));
 }
 
-std::string budget_sentence(const engine::Session& session)
+Text budget_sentence(const engine::Session& session)
 {
-    if (session.options().budget == engine::no_budget) return "no budget";
-    const std::string tokens = format_count(static_cast<uint64_t>(session.options().budget)) + " tokens per ";
-    if (session.policy().retrieval()) return "keeps everything, reads " + tokens + "step";
-    return "budget " + tokens + "layer and head";
+    if (session.options().budget == engine::no_budget) return Text("no budget");
+    const std::string tokens = format_count(static_cast<uint64_t>(session.options().budget));
+    if (session.policy().retrieval()) return Text("keeps everything, reads {0} tokens per step", tokens);
+    return Text("budget {0} tokens per layer and head", tokens);
 }
 
-std::string memory_sentence(const engine::Session& session)
+Text memory_sentence(const engine::Session& session)
 {
     const engine::Telemetry t = session.telemetry();
-    return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " +
-           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " +
-           budget_sentence(session);
+    return Text("cache {0} (a full cache would take {1}), {2}, {3}", format_bytes(t.cache_bytes),
+                format_bytes(t.full_cache_bytes), session.options().policy.name, budget_sentence(session));
 }
 
 } // namespace
@@ -80,13 +79,15 @@ void write_receipt(Console& console, bool events, const engine::Session& session
                                          {"pins", pins_json(session)}});
     console.err << "model:    " << visible(storage::display_name(session.model())) << '\n';
     if (protocol != storage::Protocol::Blind) console.err << "protocol: " << name_of(protocol) << '\n';
-    console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
-                << "\nmemory:   " << memory_sentence(session) << std::endl;
-    for (const std::string& remark : engine::session_remarks(session))
-        console.err << "model:    " << remark << '\n';
-    if (const std::string lengths = lengths_sentence(session); !lengths.empty())
-        console.err << "kept:     " << lengths << std::endl;
-    if (!session.pins().empty()) console.err << "pins:     " << pins_sentence(session) << std::endl;
+    const CommandWording& wording = console.wording;
+    console.err << "coverage: " << wording.of(coverage.sentence())
+                << "\nreach:    " << wording.of(reach_sentence(map))
+                << "\nmemory:   " << wording.of(memory_sentence(session)) << std::endl;
+    for (const Text& remark : engine::session_remarks(session))
+        console.err << "model:    " << wording.of(remark) << '\n';
+    if (const Text lengths = lengths_sentence(session); !lengths.empty())
+        console.err << "kept:     " << wording.of(lengths) << std::endl;
+    if (!session.pins().empty()) console.err << "pins:     " << wording.of(pins_sentence(session)) << std::endl;
 }
 
 } // namespace palimpsest::app

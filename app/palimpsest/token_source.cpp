@@ -25,9 +25,10 @@ void add_token_source(CLI::App& command, TokenSource& source)
 void check_token_source(const TokenSource& source)
 {
     if (source.file.empty() == source.token_ids.empty())
-        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line",
-                    source.file.empty() ? "there is no FILE" : "FILE and --token-ids exclude each other",
-                    "give a file or --token-ids");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
+                    source.file.empty() ? Text("there is no FILE")
+                                        : Text("FILE and --token-ids exclude each other"),
+                    Text("give a file or --token-ids"));
 }
 
 SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console)
@@ -46,8 +47,8 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
         result.words = document.words();
     }
     if (result.coverage.tokens_in_input == 0)
-        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source.name()), "it has no text",
-                    "give a document with text");
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::verbatim(printable(source.name())),
+                    Text("it has no text"), Text("give a document with text"));
     if (result.coverage.tokens_in_input > most) result.ids.resize(result.added + most);
     return result;
 }

@@ -193,10 +193,9 @@ void DeviceLists::set_dropped_ranks(std::span<const uint32_t> dropped)
 {
     const size_t awaited = log_.awaits_dropped_ranks() ? log_.awaited_ranks() : 0;
     if (!log_.awaits_dropped_ranks() || dropped.size() != awaited)
-        throw Error(ErrorKind::Internal, "PAL-CACHE-71", "cache",
-                    std::to_string(dropped.size()) + " dropped ranks came where " + std::to_string(awaited) +
-                        " were awaited",
-                    "report this with the options used");
+        throw Error(ErrorKind::Internal, ErrorCode::CacheRanksMismatch, Text("cache"),
+                    Text("{0} dropped ranks came where {1} were awaited", dropped.size(), awaited),
+                    Text("report this with the options used"));
     log_.set_dropped_ranks(dropped);
 }
 
@@ -274,10 +273,10 @@ void DeviceLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32
     const size_t begin = shape_.list_at(layer, 0);
     for (size_t h = 0; h < first.size(); ++h)
         if (pins_.held_here[begin + h] + count > pins_.stride)
-            throw Error(ErrorKind::Internal, "PAL-CACHE-72", "cache",
-                        std::to_string(pins_.held_here[begin + h] + count) + " pinned tokens came where at most " +
-                            std::to_string(pins_.stride) + " are pinned",
-                        "report this with the options used");
+            throw Error(ErrorKind::Internal, ErrorCode::CachePinsMismatch, Text("cache"),
+                        Text("{0} pinned tokens came where at most {1} are pinned",
+                             pins_.held_here[begin + h] + count, pins_.stride),
+                        Text("report this with the options used"));
     std::vector<uint32_t> ranks(count);
     for (size_t h = 0; h < first.size(); ++h) {
         uint32_t& held = pins_.held_here[begin + h];

@@ -104,9 +104,9 @@ bool KvCache::grow(size_t list, int64_t rows)
 void KvCache::grow_within_bound(size_t list, int64_t rows)
 {
     if (grow(list, rows)) return;
-    throw Error(ErrorKind::Internal, "PAL-CACHE-70", "cache",
-                "its lists hold more than the " + std::to_string(shape_.total_slots) + " tokens of their policy",
-                "report this with the options used");
+    throw Error(ErrorKind::Internal, ErrorCode::CacheOverfull, Text("cache"),
+                Text("its lists hold more than the {0} tokens of their policy", shape_.total_slots),
+                Text("report this with the options used"));
 }
 
 void KvCache::free_unused_pages()

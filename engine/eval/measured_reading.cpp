@@ -1,6 +1,7 @@
 #include "engine/eval/measured_reading.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 
 #include "engine/session/session_setup.h"
@@ -38,6 +39,7 @@ bool MeasuredReading::read_up_to(uint64_t end, const FeedOptions& options)
         losses_.add(index, nll);
         if (options.loss) options.loss(index, token, nll);
     };
+    assert(end >= read_);
     const uint64_t to = std::min(end, last());
     const std::span<const TokenId> part = text_.subspan(read_, to - read_);
     const bool is_read = session_->policy().retrieval() ? decode(part, feed) : session_->feed(part, feed);

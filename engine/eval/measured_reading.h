@@ -28,7 +28,8 @@ public:
     bool is_done() const { return read_ == last(); }
 
     // Reads up to the token `end` or last(): in chunks, or decoded one by one for a retrieval policy. Progress and
-    // losses are passed on. Returns false if stopped; read() is then as before. Throws as Session::feed does.
+    // losses are passed on. Returns false if stopped; the session then holds a part of the
+    // tokens, and nothing more can be read. REQUIRES: end >= read(). Throws as Session::feed does.
     bool read_up_to(uint64_t end, const FeedOptions& options);
     bool read_all(const FeedOptions& options) { return read_up_to(last(), options); }
 

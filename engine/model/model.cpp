@@ -14,8 +14,8 @@ const HostTensor& required(const ModelFiles& files, const std::string& name)
 {
     const HostTensor* tensor = files.find(name);
     if (tensor) return *tensor;
-    throw Error(ErrorKind::Internal, "PAL-RUN-70", files.path.string(), "tensor '" + name + "' was not validated",
-                "report this");
+    throw Error(ErrorKind::Internal, ErrorCode::Internal, Text::verbatim(files.path.string()),
+                Text("tensor '{0}' was not validated", name), Text("report this as a bug"));
 }
 
 kernels::HostMatrix matrix(const HostTensor& tensor, int32_t paired_head_dim = 0)
@@ -117,8 +117,9 @@ Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared
 {
     const ModelConfig& c = files_.config;
     if (c.experts.count > 0 && !backend_->has_experts())
-        throw Error(ErrorKind::Usage, "PAL-MODEL-17", files_.path.string(),
-                    "mixtures of experts cannot be computed by " + backend_->name(), "use --device cpu");
+        throw Error(ErrorKind::Usage, ErrorCode::ModelNeedsOtherDevice, Text::verbatim(files_.path.string()),
+                    Text("mixtures of experts cannot be computed by {0}", backend_->name()),
+                    Text("set {0} to {1}", Setting::Device, "cpu"));
     Loading loading(files_, options);
     embedding_ = load_matrix(loading, {"token_embd"});
     if (!c.tied_embeddings) output_ = load_matrix(loading, {"output"});

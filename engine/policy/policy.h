@@ -24,7 +24,7 @@ namespace palimpsest::engine {
 
 enum class PositionMode : uint8_t { Contiguous, Original };
 
-// `--budget none`, for policies that can do without a budget: lists grow until the context is full.
+// The budget of a policy that works without one: lists grow until the context is full.
 inline constexpr int32_t no_budget = std::numeric_limits<int32_t>::max();
 
 // The model and the settings that a policy is made for. Budgets are per layer and KV head.
@@ -165,7 +165,7 @@ public:
 };
 
 // Throws Error (Usage) for an unknown name or key ("did you mean"), a value out of range, a combination that is not
-// possible, or pins that leave too little of the budget (PAL-PIN-01).
+// possible, or pins that leave too little of the budget (PinsExceedBudget).
 std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext& context);
 
 } // namespace palimpsest::engine

@@ -6,29 +6,24 @@ namespace palimpsest::engine {
 
 namespace {
 
-constexpr const char* form = "write NAME or NAME:key=value,key=value";
-
-std::string in_quotes(std::string_view text)
+[[noreturn]] void refuse(ErrorCode code, std::string_view text, Text what)
 {
-    return std::string("'").append(printable(text)).append("'");
-}
-
-[[noreturn]] void refuse(const std::string& code, std::string_view text, const std::string& what)
-{
-    throw Error(ErrorKind::Usage, code, "policy " + in_quotes(text), what, form);
+    throw Error(ErrorKind::Usage, code, Text("policy '{0}'", printable(text)), std::move(what),
+                Text("write NAME or NAME:key=value,key=value"));
 }
 
 void add_parameter(PolicySpec& spec, std::string_view pair, std::string_view text)
 {
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-        refuse("PAL-POLICY-02", text, in_quotes(pair) + " is not key=value");
+        refuse(ErrorCode::UnknownPolicyParameter, text, Text("'{0}' is not key=value", printable(pair)));
     }
     const std::string key(pair.substr(0, equals));
     const std::string value(pair.substr(equals + 1));
-    if (value.empty()) refuse("PAL-POLICY-03", text, "parameter " + in_quotes(key) + " has no value");
+    if (value.empty())
+        refuse(ErrorCode::InvalidPolicyParameter, text, Text("parameter '{0}' has no value", printable(key)));
     if (!spec.parameters.emplace(key, value).second) {
-        refuse("PAL-POLICY-02", text, "parameter " + in_quotes(key) + " is given twice");
+        refuse(ErrorCode::UnknownPolicyParameter, text, Text("parameter '{0}' is given twice", printable(key)));
     }
 }
 
@@ -39,7 +34,7 @@ PolicySpec PolicySpec::parse(std::string_view text)
     PolicySpec spec;
     const size_t colon = text.find(':');
     spec.name = text.substr(0, colon);
-    if (spec.name.empty()) refuse("PAL-POLICY-01", text, "the name is missing");
+    if (spec.name.empty()) refuse(ErrorCode::UnknownPolicy, text, Text("the name is missing"));
     if (colon == std::string_view::npos) return spec;
 
     std::string_view rest = text.substr(colon + 1);

@@ -25,18 +25,17 @@ void StateWriter::number(double value)
     word(static_cast<uint32_t>(bits >> 32));
 }
 
-double StateReader::number(const char* meaning)
+double StateReader::number(const Text& meaning)
 {
     const uint64_t low = word(meaning), high = word(meaning);
     return std::bit_cast<double>(low | high << 32);
 }
 
-uint32_t StateReader::word(const char* meaning)
+uint32_t StateReader::word(const Text& meaning)
 {
-    if (bytes_.size() < word_bytes) {
-        refuse(std::string("ends inside its ") + meaning + ", with " + std::to_string(bytes_.size()) +
-               " bytes left of " + std::to_string(word_bytes));
-    }
+    if (bytes_.size() < word_bytes)
+        refuse(Text("it ends inside the value '{0}': only {1} of {2} bytes are there", meaning, bytes_.size(),
+                    word_bytes));
     uint32_t value = 0;
     for (size_t i = 0; i < word_bytes; ++i)
         value |= std::to_integer<uint32_t>(bytes_[i]) << (8 * i);
@@ -44,25 +43,23 @@ uint32_t StateReader::word(const char* meaning)
     return value;
 }
 
-uint32_t StateReader::word_within(const char* meaning, uint32_t least, uint32_t most)
+uint32_t StateReader::word_within(const Text& meaning, uint32_t least, uint32_t most)
 {
     const uint32_t value = word(meaning);
-    if (value < least || value > most) {
-        refuse(std::string("has ") + meaning + " " + std::to_string(value) + " where " + std::to_string(least) +
-               " to " + std::to_string(most) + " is possible");
-    }
+    if (value < least || value > most)
+        refuse(Text("its value '{0}' is {1} where {2} to {3} is possible", meaning, value, least, most));
     return value;
 }
 
 void StateReader::expect_end() const
 {
-    if (!bytes_.empty()) refuse("has bytes after its end: " + std::to_string(bytes_.size()));
+    if (!bytes_.empty()) refuse(Text("it has {0} bytes after its end", bytes_.size()));
 }
 
-void StateReader::refuse(const std::string& what)
+void StateReader::refuse(Text what)
 {
-    throw Error(ErrorKind::Failed, "PAL-POLICY-05", "saved policy state", what,
-                "use the snapshot with the model, policy and budget it was made with");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedPolicyState, Text("saved policy state"), std::move(what),
+                Text("use the snapshot with the model, policy and budget it was made with"));
 }
 
 } // namespace palimpsest::engine

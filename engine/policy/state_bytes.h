@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "kernels/base/text.h"
 
 namespace palimpsest::engine {
 
@@ -19,17 +20,18 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Throws Error (Failed, PAL-POLICY-05) for bytes of another policy, or damaged ones.
+// Throws Error (Failed, DamagedPolicyState) for bytes of another policy, or damaged ones. `meaning` names a value
+// in the error: "number of levels".
 class StateReader {
 public:
     explicit StateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-    uint32_t word(const char* meaning);
-    double number(const char* meaning); // any bits
+    uint32_t word(const Text& meaning);
+    double number(const Text& meaning); // any bits
     // Refuses a word outside [least, most].
-    uint32_t word_within(const char* meaning, uint32_t least, uint32_t most);
+    uint32_t word_within(const Text& meaning, uint32_t least, uint32_t most);
     void expect_end() const;
-    [[noreturn]] static void refuse(const std::string& what);
+    [[noreturn]] static void refuse(Text what);
 
 private:
     std::span<const std::byte> bytes_;

@@ -89,9 +89,10 @@ std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, c
     const int64_t room = longest_list(before) + rows;
     const int32_t context = model->config().context;
     if (room > context)
-        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "turn of " + std::to_string(rows) + " tokens",
-                    "it does not fit the model's context beside what is kept, so what it attends to is not shown",
-                    "use a smaller budget, or shorter answers");
+        throw Error(ErrorKind::Usage, ErrorCode::BudgetDoesNotFit, Text("turn of {0} tokens", rows),
+                    Text("it does not fit the model's context beside what is kept, so what it attends to is not "
+                         "shown"),
+                    Text("use a smaller budget, or shorter answers"));
     SessionOptions options = options_of(before);
     if (!model->config().rope.long_factors.empty())
         options.reach = position_reach(model->config(), options, *policy_of(options, model->config()));

@@ -77,7 +77,13 @@ try {
     return false; // not possible at all
 }
 
-std::string MemoryPlanner::what_fits(const SessionOptions& options, int sessions) const
+Text MemoryPlanner::set_to(Setting setting, const std::string& value) const
+{
+    if (!is_device_) return Text("set {0} to {1}", setting, value);
+    return Text("set {0} to {1}, or set {2} to {3}", setting, value, Setting::Device, "cpu");
+}
+
+Text MemoryPlanner::what_fits(const SessionOptions& options, int sessions) const
 {
     SessionOptions smaller = options;
     const auto fits_with = [&](int32_t budget) {
@@ -92,15 +98,18 @@ std::string MemoryPlanner::what_fits(const SessionOptions& options, int sessions
         const int32_t middle = good + (bad - good) / 2;
         (fits_with(middle) ? good : bad) = middle;
     }
-    const std::string or_cpu = is_device_ ? ", or --device cpu" : "";
-    if (good > 0) return "give --budget " + std::to_string(good) + " or less" + or_cpu;
+    if (good > 0)
+        return is_device_ ? Text("set {0} to {1} or less, or set {2} to {3}", Setting::Budget, good,
+                                 Setting::Device, "cpu")
+                          : Text("set {0} to {1} or less", Setting::Budget, good);
     smaller = options;
     for (smaller.chunk = options.chunk / 2; smaller.chunk > 0; smaller.chunk /= 2)
-        if (fits(smaller, sessions)) return "give --chunk " + std::to_string(smaller.chunk) + or_cpu;
+        if (fits(smaller, sessions)) return set_to(Setting::Chunk, std::to_string(smaller.chunk));
     smaller = options;
     smaller.kv_type = kernels::DType::F16;
-    if (fits(smaller, sessions)) return "give --kv-type f16" + or_cpu;
-    return (is_device_ ? "give a smaller model" : "close other programs or give a smaller model") + or_cpu;
+    if (fits(smaller, sessions)) return set_to(Setting::KvType, "f16");
+    return is_device_ ? Text("choose a smaller model, or set {0} to {1}", Setting::Device, "cpu")
+                      : Text("close other programs or choose a smaller model");
 }
 
 void MemoryPlanner::require(const SessionOptions& options, int sessions) const
@@ -108,13 +117,13 @@ void MemoryPlanner::require(const SessionOptions& options, int sessions) const
     const MemoryPlan needed = plan(options, sessions);
     if (needed.total() <= usable_) return;
     if (!is_device_)
-        throw Error(ErrorKind::Resources, "PAL-MEM-02", "memory",
-                    "this needs " + size_text(needed.total()) + " beside the model's file, and " +
-                        size_text(usable_) + " are available",
+        throw Error(ErrorKind::Resources, ErrorCode::MemoryPlanDoesNotFit, Text("memory"),
+                    Text("this needs {0} beside the model's file, and {1} are available", size_text(needed.total()),
+                         size_text(usable_)),
                     what_fits(options, sessions));
-    throw Error(ErrorKind::Resources, "PAL-MEM-02", backend_.name(),
-                "this needs " + size_text(needed.total()) + " of its memory, the model " +
-                    size_text(needed.weights) + " of them, and " + size_text(usable_) + " can be used",
+    throw Error(ErrorKind::Resources, ErrorCode::MemoryPlanDoesNotFit, Text::verbatim(backend_.name()),
+                Text("this needs {0} of its memory, the model {1} of them, and {2} can be used",
+                     size_text(needed.total()), size_text(needed.weights), size_text(usable_)),
                 what_fits(options, sessions));
 }
 
@@ -167,15 +176,20 @@ int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int session
     return 0;
 }
 
-std::optional<std::string> MemoryPlanner::warning(const SessionOptions& options, int sessions) const
+std::optional<Text> MemoryPlanner::warning(const SessionOptions& options, int sessions) const
 {
     const uint64_t taken = plan(options, sessions).total();
-    const std::string sizes = size_text(taken + mapped_) + " (" + size_text(mapped_) +
-                              " of them the model's file), and " + size_text(usable_) + " are available";
+    const std::string all = size_text(taken + mapped_), file = size_text(mapped_), available = size_text(usable_);
     if (taken + mapped_ > usable_)
-        return "this needs " + sizes + ": parts of the file will be read again and again, which is slow";
+        return Text(
+            "this needs {0} ({1} of them the model's file), and {2} are available: parts of the file will be "
+            "read again and again, which is slow",
+            all, file, available);
     if (taken + mapped_ > usable_ - usable_ / 8)
-        return "this needs " + sizes + ": little is left for other programs";
+        return Text(
+            "this needs {0} ({1} of them the model's file), and {2} are available: little is left for other "
+            "programs",
+            all, file, available);
     return std::nullopt;
 }
 

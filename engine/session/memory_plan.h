@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "engine/model/model.h"
 #include "engine/session/session_options.h"
+#include "kernels/base/text.h"
 #include "kernels/counting_backend.h"
 
 namespace palimpsest::engine {
@@ -36,19 +36,21 @@ public:
     // The memory of that many simultaneous sessions. Throws Error (Usage) as Session does.
     MemoryPlan plan(const SessionOptions& options, int sessions) const;
 
-    // Throws Error (Resources, PAL-MEM-02), which names settings that fit, if memory is too small.
+    // Throws Error (Resources, MemoryPlanDoesNotFit), which names settings that fit, if memory is too small.
     void require(const SessionOptions& options, int sessions) const;
 
     // The largest budget that fits, at most the model's context; 0: none.
     int32_t largest_budget(const SessionOptions& options, int sessions) const;
     // A sentence if the mapped file does not fit beside the allocated memory, or only just.
-    std::optional<std::string> warning(const SessionOptions& options, int sessions) const;
+    std::optional<Text> warning(const SessionOptions& options, int sessions) const;
     uint64_t mapped() const { return mapped_; } // bytes of weights in files
     uint64_t usable() const { return usable_; }
 
 private:
     bool fits(const SessionOptions& options, int sessions) const;
-    std::string what_fits(const SessionOptions& options, int sessions) const;
+    // "set SETTING to VALUE", with the CPU as another way out of a full device.
+    Text set_to(Setting setting, const std::string& value) const;
+    Text what_fits(const SessionOptions& options, int sessions) const;
 
     const kernels::Backend& backend_;
     bool is_device_ = false;

@@ -23,24 +23,34 @@ std::string shown(double value)
     return text;
 }
 
-void require(bool holds, const char* option, double value, const char* allowed)
+[[noreturn]] void refuse(Setting setting, Text what)
 {
-    if (holds) return;
-    throw Error(ErrorKind::Usage, "PAL-USE-01", option, "it is " + shown(value) + ", allowed is " + allowed,
-                "choose a value in that range");
+    throw Error(ErrorKind::Usage, ErrorCode::SamplingOutOfRange, Text(setting), std::move(what),
+                Text("choose a value in that range"));
+}
+
+// Written so that NaN fails.
+void require_within(Setting setting, double value, double least, double most)
+{
+    if (value >= least && value <= most) return;
+    refuse(setting, Text("it is {0}, allowed is {1} to {2}", shown(value), shown(least), shown(most)));
+}
+
+void require_above_zero(Setting setting, double value, double most)
+{
+    if (value > 0 && value <= most) return;
+    refuse(setting, Text("it is {0}, allowed is above {1} and at most {2}", shown(value), 0, shown(most)));
 }
 
 SamplerOptions checked(const SamplerOptions& o)
 {
-    // Written so that NaN fails.
-    require(o.temperature >= 0 && o.temperature <= 100, "--temperature", o.temperature, "0 to 100");
-    require(o.top_k >= 0, "--top-k", o.top_k, "0 (off) or more");
-    require(o.top_p > 0 && o.top_p <= 1, "--top-p", o.top_p, "above 0 and at most 1");
-    require(o.min_p >= 0 && o.min_p <= 1, "--min-p", o.min_p, "0 to 1");
-    require(o.repeat_penalty > 0 && o.repeat_penalty <= 100, "--repeat-penalty", o.repeat_penalty,
-            "above 0 and at most 100");
-    require(o.repeat_last >= 0 && o.repeat_last <= most_repeat_last, "--repeat-last", o.repeat_last,
-            "0 to 1048576");
+    require_within(Setting::Temperature, o.temperature, 0, 100);
+    if (o.top_k < 0) refuse(Setting::TopK, Text("it is {0}, allowed is 0 (off) or more", o.top_k));
+    require_above_zero(Setting::TopP, o.top_p, 1);
+    require_within(Setting::MinP, o.min_p, 0, 1);
+    require_above_zero(Setting::RepeatPenalty, o.repeat_penalty, 100);
+    if (o.repeat_last < 0 || o.repeat_last > most_repeat_last)
+        refuse(Setting::RepeatLast, Text("it is {0}, allowed is {1} to {2}", o.repeat_last, 0, most_repeat_last));
     return o;
 }
 
@@ -51,9 +61,9 @@ constexpr auto likelier = [](const auto& a, const auto& b) {
 
 [[noreturn]] void refuse_state()
 {
-    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "snapshot",
-                "its sampler state is damaged or belongs to other options",
-                "the text is safe: read the document again");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("snapshot"),
+                Text("its sampler state is damaged or belongs to other options"),
+                Text("the text is safe: read the document again"));
 }
 
 void put(uint64_t value, int bytes, std::vector<std::byte>& out)
@@ -239,10 +249,11 @@ void Sampler::restore(std::span<const std::byte> state)
 void refuse_logit(TokenId id)
 {
     throw Error(
-        ErrorKind::Failed, "PAL-MODEL-15", "model",
-        "it computed a value that is not a number for token " + std::to_string(id),
-        "nothing was stored as an answer; the weights may be damaged: verify the model; if its cache is f16, its "
-        "keys and values may be too large for that: choose --kv-type bf16");
+        ErrorKind::Failed, ErrorCode::ModelG15, Text("model"),
+        Text("it computed a value that is not a number for token {0}", id),
+        Text("nothing was stored as an answer; the weights may be damaged: verify the model; if its cache is "
+             "f16, its keys and values may be too large for that: set {0} to {1}",
+             Setting::KvType, "bf16"));
 }
 
 } // namespace palimpsest::engine

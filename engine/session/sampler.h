@@ -34,11 +34,11 @@ struct SamplerOptions {
 // A value type: a copy continues as the original would. Not thread-safe.
 class Sampler {
 public:
-    // Throws Error (Usage), which names the option that is out of range.
+    // Throws Error (Usage), which names the setting that is out of range.
     explicit Sampler(const SamplerOptions& options);
 
     // Advances the random state but does not record the token: see accept. REQUIRES: logits is not empty. Throws
-    // Error (Failed, PAL-MODEL-15) if a logit is not finite.
+    // Error (Failed, ModelG15) if a logit is not finite.
     TokenId sample(std::span<const float> logits);
     // How many of the largest logits (ties: the lower id) sample_best needs for the next token: at most
     // BestLogitsArgs::most (kernels/backend.h), or 0 if it needs all of them. Depends on the options and on the
@@ -58,8 +58,8 @@ public:
 
     // The random state and the accepted tokens, little-endian, without the options.
     std::vector<std::byte> state() const;
-    // Throws Error (Failed, PAL-SNAP-03) for bytes that state() did not write under these options; then nothing has
-    // changed.
+    // Throws Error (Failed, DamagedSnapshot) for bytes that state() did not write under these options; then nothing
+    // has changed.
     void restore(std::span<const std::byte> state);
 
 private:

@@ -135,9 +135,9 @@ void Session::check_tokens(std::span<const TokenId> tokens) const
 {
     for (const TokenId token : tokens)
         if (token < 0 || token >= model_->config().vocabulary)
-            throw Error(ErrorKind::Failed, "PAL-TEXT-01", "token " + std::to_string(token),
-                        "the model's vocabulary has " + std::to_string(model_->config().vocabulary) + " entries",
-                        "use ids of this model's tokenizer");
+            throw Error(ErrorKind::Failed, ErrorCode::UnknownToken, Text("token {0}", token),
+                        Text("the model's vocabulary has {0} entries", model_->config().vocabulary),
+                        Text("use ids of this model's tokenizer"));
 }
 
 bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
@@ -311,20 +311,20 @@ void Session::check_room(int64_t tokens, int64_t question_rows) const
     if (has_room(tokens, question_rows)) return;
     const int64_t total = static_cast<int64_t>(tokens_seen_) + tokens;
     if (total > int64_t{UINT32_MAX})
-        throw Error(ErrorKind::Failed, "PAL-TEXT-02", "document", "the stream is longer than 4,294,967,295 tokens",
-                    "start a new session");
+        throw Error(ErrorKind::Failed, ErrorCode::StreamTooLong, Text("document"),
+                    Text("the stream is longer than {0} tokens", "4,294,967,295"), Text("start a new session"));
     const int64_t context = model_->config().context;
     if (options_.positions == PositionMode::Original && total + question_rows > context)
-        throw Error(ErrorKind::Resources, "PAL-BUDGET-03", "--positions original",
-                    "the model was trained on " + std::to_string(context) + " positions and more are needed",
-                    "use --positions contiguous");
+        throw Error(ErrorKind::Resources, ErrorCode::PositionsExhausted,
+                    Text("{0} {1}", Setting::Positions, "original"),
+                    Text("the model was trained on {0} positions and more are needed", context),
+                    Text("set {0} to {1}", Setting::Positions, "contiguous"));
     const int64_t capacity = policy_->capacity();
     const int64_t needed = capacity - slots_left() + tokens + question_rows;
-    const Unbounded why = why_unbounded(*policy_, options_);
-    throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
-                why.reason + ", its capacity is " + std::to_string(capacity) + " tokens and " +
-                    std::to_string(needed) + " are needed",
-                why.remedy);
+    Unbounded why = why_unbounded(*policy_, options_);
+    throw Error(ErrorKind::Resources, ErrorCode::CacheFull, Text("policy '{0}'", options_.policy.name),
+                Text("{0}, its capacity is {1} tokens and {2} are needed", std::move(why.reason), capacity, needed),
+                std::move(why.remedy));
 }
 
 const std::vector<float>& Session::logits()

@@ -85,7 +85,7 @@ public:
     // Sets the question rows: from now on every prefill chunk is followed by these tokens, as rows that attend to
     // the kept tokens, to the chunk and to one another. Signals are those of both as one chunk; then the question
     // rows are removed, and everything else is bit for bit as without them. Empty: off. Throws Error: Usage
-    // (PAL-BUDGET-01) if they do not fit the model's positions beside budget and chunk, Failed (PAL-TEXT-01),
+    // (BudgetDoesNotFit) if they do not fit the model's positions beside budget and chunk, Failed (UnknownToken),
     // Resources; then nothing has changed.
     void set_question_ids(std::vector<TokenId> tokens);
     const std::vector<TokenId>& question_ids() const { return question_ids_; }
@@ -98,7 +98,8 @@ public:
     // chose these tokens continues as it would have. Returns the number of tokens decoded, fewer than given if
     // stopped; nullopt if stopped before an incomplete chunk was computed, which stays pending.
     std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
-    // Throws Error (Resources, PAL-BUDGET-02 or 03; Failed, PAL-TEXT-02) if `tokens` more can never be fed.
+    // Throws Error (Resources, CacheFull or PositionsExhausted; Failed, StreamTooLong) if `tokens` more can never
+    // be fed.
     void require_room(int64_t tokens) const { check_room(pending() + tokens, std::ssize(question_ids_)); }
     Sampler& sampler() { return sampler_; }
     // Restarts the sampler with new options; its repeat penalty still knows the tokens generated so far. Throws
@@ -124,8 +125,8 @@ public:
 
     // Continues from another session's state under other options: the policy starts anew on the kept tokens, and
     // lists that are too long for it are cut to its budgets with the next chunk. KV type and positions are those of
-    // the state. Throws Error: Usage (PAL-POLICY-07) if the policy needs lists of equal length or with equal tokens
-    // and they are not; otherwise as the constructor and restore do.
+    // the state. Throws Error: Usage (PolicyCannotContinue) if the policy needs lists of equal length or with equal
+    // tokens and they are not; otherwise as the constructor and restore do.
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                           const SessionOptions& options);
     // Uses the caller's policy.
@@ -134,8 +135,9 @@ public:
 
     // Replaces the pins; tokens that are already evicted do not come back. The policy starts anew on the kept
     // tokens, with the part of the budget that the pins leave; lists that are too long are cut with the next chunk.
-    // Setting the same pins does nothing. Throws Error: Usage (PAL-PIN-01 or PAL-BUDGET-01) if the pins leave too
-    // little or make a list too long, Resources; then nothing has changed. REQUIRES: the policy was made by name.
+    // Setting the same pins does nothing. Throws Error: Usage (PinsExceedBudget or BudgetDoesNotFit) if the pins
+    // leave too little or make a list too long, Resources; then nothing has changed. REQUIRES: the policy was made
+    // by name.
     void set_pins(const Pins& pins);
     void check_pins(const Pins& pins) const { policy_beside(pins); } // throws Usage as set_pins
     const Pins& pins() const { return options_.pins; }

@@ -10,7 +10,7 @@
 
 namespace palimpsest::engine {
 
-inline constexpr int32_t default_budget = 2048; // tokens; named in the help of --budget
+inline constexpr int32_t default_budget = 2048; // tokens; the help of the command names it
 
 struct SessionOptions {
     PolicySpec policy{"treekv", {}};

@@ -3,7 +3,7 @@
 namespace palimpsest::engine {
 namespace {
 
-std::string local_layers_remark(const Session& session)
+Text local_layers_remark(const Session& session)
 {
     const ModelConfig& model = session.model().config();
     int32_t local = 0, kept = 0;
@@ -13,12 +13,15 @@ std::string local_layers_remark(const Session& session)
         kept = session.policy().list_budget(l, 0);
     }
     if (local == 0) return {};
-    return std::to_string(local) + " of " + std::to_string(model.layers) +
-           " layers see only a window: they keep the last " + std::to_string(kept) +
-           " tokens, whatever the policy" + (session.pins().empty() ? "" : ", and pins do not hold there");
+    if (session.pins().empty())
+        return Text("{0} of {1} layers see only a window: they keep the last {2} tokens, whatever the policy",
+                    local, model.layers, kept);
+    return Text("{0} of {1} layers see only a window: they keep the last {2} tokens, whatever the policy, and pins "
+                "do not hold there",
+                local, model.layers, kept);
 }
 
-std::string window_beyond_budget_remark(const Session& session)
+Text window_beyond_budget_remark(const Session& session)
 {
     const ModelConfig& model = session.model().config();
     int32_t layers = 0, window = 0;
@@ -28,27 +31,28 @@ std::string window_beyond_budget_remark(const Session& session)
         window = model.plan(l).window;
     }
     if (layers == 0) return {};
-    return std::to_string(layers) + " of " + std::to_string(model.layers) + " layers see a window of " +
-           std::to_string(window) + " tokens, more than the budget: the policy chooses there, too";
+    return Text("{0} of {1} layers see a window of {2} tokens, more than the budget: the policy chooses there, too",
+                layers, model.layers, window);
 }
 
-std::string rope_remark(const Session& session)
+Text rope_remark(const Session& session)
 {
     const ModelConfig& model = session.model().config();
     if (model.rope.long_factors.empty()) return {};
     const int64_t reach = position_reach(model, session.options(), session.policy());
-    const bool is_long = reach > model.original_context;
-    return "positions stay below " + std::to_string(reach) + ": rotary angles are those for " +
-           (is_long ? "more than " : "at most ") + std::to_string(model.original_context) + " positions";
+    if (reach > model.original_context)
+        return Text("positions stay below {0}: rotary angles are those for more than {1} positions", reach,
+                    model.original_context);
+    return Text("positions stay below {0}: rotary angles are those for at most {1} positions", reach,
+                model.original_context);
 }
 
 } // namespace
 
-std::vector<std::string> session_remarks(const Session& session)
+std::vector<Text> session_remarks(const Session& session)
 {
-    std::vector<std::string> remarks;
-    for (std::string remark :
-         {local_layers_remark(session), window_beyond_budget_remark(session), rope_remark(session)})
+    std::vector<Text> remarks;
+    for (Text remark : {local_layers_remark(session), window_beyond_budget_remark(session), rope_remark(session)})
         if (!remark.empty()) remarks.push_back(std::move(remark));
     return remarks;
 }

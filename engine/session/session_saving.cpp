@@ -12,9 +12,10 @@
 namespace palimpsest::engine {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
+[[noreturn]] void refuse(Text what, Text remedy = Text("read the document again"))
 {
-    throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", what, remedy);
+    throw Error(ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text("saved session"), std::move(what),
+                std::move(remedy));
 }
 
 bool all_finite(std::span<const double> values)
@@ -50,8 +51,7 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
     const bool scales = all_scales_finite(shape.type, list.keys) && all_scales_finite(shape.type, list.values);
     if (!sizes || !scales || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
         !all_finite(list.tokens.sum) || !all_finite(list.tokens.count) || !all_finite(list.tokens.moments))
-        refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
-               "read the document again");
+        refuse(Text("the tokens of layer {0}, head {1} do not fit it", layer, head));
 }
 
 // If limits differ between lists, or lists share slots, the limits depend on the pins: after set_pins a list may
@@ -67,12 +67,11 @@ bool may_exceed_limits(const CacheShape& shape)
 void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const CacheShape& shape)
 {
     const int64_t held = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-    if (held > shape.total_slots) refuse("it holds more tokens than its budget", "read the document again");
+    if (held > shape.total_slots) refuse(Text("it holds more tokens than its budget"));
     const auto heads = static_cast<size_t>(shape.heads.kv_heads);
     for (size_t i = 0; i < lengths.size(); ++i)
         if (policy.heads_alike() && lengths[i] != lengths[i - i % heads])
-            refuse("the lists of layer " + std::to_string(i / heads) + " differ in length",
-                   "read the document again");
+            refuse(Text("the lists of layer {0} differ in length", i / heads));
 }
 
 // Averaging scores over heads rank by rank would otherwise mix different tokens, and read beyond a list that holds
@@ -83,8 +82,7 @@ void check_same_tokens(const SessionState& state, const Policy& policy, const Ca
     const auto heads = static_cast<size_t>(shape.heads.kv_heads);
     for (size_t i = 0; i < state.lists.size(); ++i)
         if (state.lists[i].tokens.stream != state.lists[i - i % heads].tokens.stream)
-            refuse("the lists of layer " + std::to_string(i / heads) + " hold different tokens",
-                   "read the document again");
+            refuse(Text("the lists of layer {0} hold different tokens", i / heads));
 }
 
 // Turns a usage error into a refused state: the stored options may be impossible with this model.
@@ -94,7 +92,7 @@ try {
     return make();
 } catch (const Error& error) {
     if (error.kind() != ErrorKind::Usage) throw;
-    refuse("its settings are not possible here: " + error.text(), "read the document again");
+    refuse(Text("its settings are not possible here: {0}", error.text()));
 }
 
 // A state has logits and a last token if and only if tokens were fed; their number fits the stream index.
@@ -112,7 +110,7 @@ void check_stream(const SessionState& state, const ModelConfig& model)
         !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
         state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0) ||
         std::ssize(state.pending) >= state.chunk || !all_known(state.pending) || !all_known(state.question_ids))
-        refuse("its parts do not fit the model", "read the document again");
+        refuse(Text("its parts do not fit the model"));
 }
 
 constexpr std::string_view fixed_point_mark = " fixed-point";
@@ -128,12 +126,6 @@ std::string arithmetic_of(const Model& model)
                                     return kernels::may_be_in_fixed_point(m.type);
                                 });
     return backend.simd_target() + std::string(in_fixed_point ? fixed_point_mark : "");
-}
-
-// The same, worded for an error message.
-std::string described(std::string_view target, bool in_fixed_point)
-{
-    return std::string(target) + (in_fixed_point ? " and products in fixed point" : "");
 }
 
 } // namespace
@@ -290,23 +282,48 @@ void Session::Saving::restore_lists(const SessionState& state)
 
 namespace {
 
+// How the arithmetic of a snapshot differs from that of this process.
+Text difference(const std::string& target, bool was_fixed, const std::string& here, bool is_fixed)
+{
+    if (was_fixed && is_fixed)
+        return Text("it was computed with {0} and products in fixed point, this process computes with {1} and "
+                    "products in fixed point",
+                    target, here);
+    if (was_fixed)
+        return Text("it was computed with {0} and products in fixed point, this process computes with {1}", target,
+                    here);
+    if (is_fixed)
+        return Text("it was computed with {0}, this process computes with {1} and products in fixed point", target,
+                    here);
+    return Text("it was computed with {0}, this process computes with {1}", target, here);
+}
+
+Text remedy_of(const std::string& target, bool was_fixed, const std::string& here, bool is_fixed)
+{
+    const Setting simd = Setting::Simd, compute = Setting::Compute;
+    if (was_fixed == is_fixed) return Text("set {0} to {1}, or read the document again", simd, target);
+    if (target == here)
+        return was_fixed ? Text("set {0} to {1} on a processor with AVX-512 VNNI, or read the document again",
+                                compute, "auto")
+                         : Text("set {0} to {1}, or read the document again", compute, "f32");
+    return was_fixed
+               ? Text("set {0} to {1} and {2} to {3} on a processor with AVX-512 VNNI, or read the document "
+                      "again",
+                      simd, target, compute, "auto")
+               : Text("set {0} to {1} and {2} to {3}, or read the document again", simd, target, compute, "f32");
+}
+
 void snapshot_compatibility(const SessionState& state, const Model& model)
 {
     if (state.model_fingerprint != model.fingerprint())
-        refuse("it was saved with another model", "load that model or read the document again");
+        refuse(Text("it was saved with another model"), Text("load that model or read the document again"));
     const std::string now = arithmetic_of(model), here = model.backend().simd_target();
     if (state.simd_target == now) return;
     const bool was_fixed = state.simd_target.ends_with(fixed_point_mark),
                is_fixed = now.ends_with(fixed_point_mark);
     const std::string target =
         state.simd_target.substr(0, state.simd_target.size() - (was_fixed ? fixed_point_mark.size() : 0));
-    const std::string simd = target == here ? "" : " --simd " + target;
-    const std::string compute = was_fixed == is_fixed ? ""
-                                : was_fixed           ? " --compute auto on a processor with AVX-512 VNNI"
-                                                      : " --compute f32";
-    refuse("it was computed with " + described(target, was_fixed) + ", this process computes with " +
-               described(here, is_fixed),
-           "start with" + simd + compute + " or read the document again");
+    refuse(difference(target, was_fixed, here, is_fixed), remedy_of(target, was_fixed, here, is_fixed));
 }
 
 } // namespace
@@ -324,8 +341,8 @@ std::unique_ptr<Session> Session::Saving::restore(std::shared_ptr<const Model> m
     saving.restore_scalars(state);
     session->pending_ = state.pending;
     if (saving.integrity_check() != state.integrity_check)
-        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
-                    "read the document again");
+        throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
+                    Text("it predicts something else than when it was saved"), Text("read the document again"));
     return session;
 }
 
@@ -370,10 +387,10 @@ void check_room_to_go_on(std::span<const int32_t> lengths, const SessionOptions&
 {
     const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
     if (options.positions == PositionMode::Original || longest + options.chunk <= model.context) return;
-    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "chunk of " + std::to_string(options.chunk),
-                "with the " + std::to_string(longest) +
-                    " tokens that lists hold it exceeds the model's context of " + std::to_string(model.context),
-                "use a smaller chunk, or read the document again with a smaller budget");
+    throw Error(
+        ErrorKind::Usage, ErrorCode::BudgetDoesNotFit, Text("chunk of {0}", options.chunk),
+        Text("with the {0} tokens that lists hold it exceeds the model's context of {1}", longest, model.context),
+        Text("use a smaller chunk, or read the document again with a smaller budget"));
 }
 
 } // namespace
@@ -408,8 +425,9 @@ std::unique_ptr<Session> Session::Saving::adopt(std::shared_ptr<const Model> mod
         try {
             check();
         } catch (const Error& error) {
-            throw Error(ErrorKind::Usage, "PAL-POLICY-07", "policy '" + policy + "'",
-                        "it cannot go on from here: " + error.text(), "read the document again with it");
+            throw Error(ErrorKind::Usage, ErrorCode::PolicyCannotContinue, Text("policy '{0}'", policy),
+                        Text("it cannot go on from here: {0}", error.text()),
+                        Text("read the document again with this policy"));
         }
     };
     fit([&] {

@@ -17,9 +17,9 @@ double operations(const ModelConfig& m)
     return 2.0 * m.layers * (projections + 3.0 * m.dim * m.ffn * std::max(m.experts.used, 1));
 }
 
-[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
+[[noreturn]] void refuse_setting(Setting setting, Text what, Text remedy)
 {
-    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
+    throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text(setting), std::move(what), std::move(remedy));
 }
 
 // Whether the budget limits what is kept or, for a retrieval policy, what is read. The default budget depends on
@@ -41,18 +41,17 @@ std::string schedule_of(const Policy& policy)
 void check_options(const SessionOptions& options)
 {
     if (options.chunk < 1)
-        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible",
-                      "give 1 or more");
+        refuse_setting(Setting::Chunk, Text("a chunk of {0} tokens is not possible", options.chunk),
+                       Text("give {0} or more", 1));
     if (options.chunk > longest_chunk)
-        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is too long",
-                      "give at most " + std::to_string(longest_chunk));
+        refuse_setting(Setting::Chunk, Text("a chunk of {0} tokens is too long", options.chunk),
+                       Text("give at most {0}", longest_chunk));
     if (options.budget < 0)
-        refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
-                      "give 1 or more");
+        refuse_setting(Setting::Budget, Text("a budget of {0} tokens is not possible", options.budget),
+                       Text("give {0} or more", 1));
     if (options.question_room < 0 || options.question_room > longest_chunk)
-        refuse_option("--question",
-                      "a question of " + std::to_string(options.question_room) + " tokens is not possible",
-                      "give at most " + std::to_string(longest_chunk));
+        refuse_setting(Setting::Question, Text("a question of {0} tokens is not possible", options.question_room),
+                       Text("give at most {0}", longest_chunk));
 }
 
 kernels::DType sixteen_bits(const ModelConfig& model, const kernels::AtOnce& at_once)
@@ -63,16 +62,16 @@ kernels::DType sixteen_bits(const ModelConfig& model, const kernels::AtOnce& at_
 
 [[noreturn]] void refuse_without_room(const SessionOptions& options, const ModelConfig& model)
 {
-    const std::string chunk = "a chunk of " + std::to_string(options.chunk);
-    const std::string positions =
-        " in the " + std::to_string(model.context) + " positions the model was trained on";
     if (options.chunk >= model.context)
-        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk", chunk + " leaves no room" + positions,
-                    "give a smaller --chunk");
-    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--question",
-                "a question of " + std::to_string(options.question_room) + " tokens leaves no room beside " +
-                    chunk + positions,
-                "ask a shorter question, or give a smaller --chunk");
+        throw Error(ErrorKind::Usage, ErrorCode::BudgetDoesNotFit, Text(Setting::Chunk),
+                    Text("a chunk of {0} leaves no room in the {1} positions the model was trained on",
+                         options.chunk, model.context),
+                    Text("choose a smaller {0}", Setting::Chunk));
+    throw Error(ErrorKind::Usage, ErrorCode::BudgetDoesNotFit, Text(Setting::Question),
+                Text("a question of {0} tokens leaves no room beside a chunk of {1} in the {2} positions the model "
+                     "was trained on",
+                     options.question_room, options.chunk, model.context),
+                Text("ask a shorter question, or choose a smaller {0}", Setting::Chunk));
 }
 
 SessionOptions resolve(SessionOptions options, const ModelConfig& model, const kernels::AtOnce& at_once,
@@ -160,10 +159,10 @@ kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& mode
     const kernels::DType type = options.kv_type.value_or(sixteen_bits(model, at_once));
     const int block = kernels::info(type).block;
     if (model.head_dim % block != 0)
-        refuse_option("--kv-type",
-                      "q8 needs heads of a multiple of " + std::to_string(block) +
-                          " numbers, and this model's have " + std::to_string(model.head_dim),
-                      "use f16");
+        refuse_setting(
+            Setting::KvType,
+            Text("q8 needs heads of a multiple of {0} numbers, and this model's have {1}", block, model.head_dim),
+            Text("set {0} to {1}", Setting::KvType, "f16"));
     return type;
 }
 
@@ -184,6 +183,48 @@ SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const
     return {std::move(options), std::move(policy)};
 }
 
+namespace {
+
+struct PositionsNeeded {
+    int64_t budget = 0, chunk = 0;
+    int64_t question_rows = 0;
+    std::string schedule; // every:N if lists grow by it; else empty
+    int64_t positions = 0, context = 0;
+};
+
+Text sentence_of(const PositionsNeeded& n)
+{
+    if (n.question_rows > 0 && !n.schedule.empty())
+        return Text("a budget of {0} and a chunk of {1} with {2} tokens of a question under schedule={3} need {4} "
+                    "positions, but the model was trained on {5}",
+                    n.budget, n.chunk, n.question_rows, n.schedule, n.positions, n.context);
+    if (n.question_rows > 0)
+        return Text("a budget of {0} and a chunk of {1} with {2} tokens of a question need {3} positions, but the "
+                    "model was trained on {4}",
+                    n.budget, n.chunk, n.question_rows, n.positions, n.context);
+    if (!n.schedule.empty())
+        return Text("a budget of {0} and a chunk of {1} under schedule={2} need {3} positions, but the model was "
+                    "trained on {4}",
+                    n.budget, n.chunk, n.schedule, n.positions, n.context);
+    return Text("a budget of {0} and a chunk of {1} need {2} positions, but the model was trained on {3}", n.budget,
+                n.chunk, n.positions, n.context);
+}
+
+Text remedy_of(const PositionsNeeded& n)
+{
+    if (n.question_rows > 0 && !n.schedule.empty())
+        return Text("choose a smaller N in schedule=every:N, or a smaller {0} or {1}, or a shorter question",
+                    Setting::Budget, Setting::Chunk);
+    if (n.question_rows > 0)
+        return Text("choose a smaller {0} or {1}, or a shorter question", Setting::Budget, Setting::Chunk);
+    if (!n.schedule.empty())
+        return Text("choose a smaller N in schedule=every:N, or a smaller {0} or {1}", Setting::Budget,
+                    Setting::Chunk);
+    return Text("choose a smaller {0} or {1}", Setting::Budget, Setting::Chunk);
+}
+
+} // namespace
+
 void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t question_rows)
 {
@@ -191,26 +232,27 @@ void check_positions(const Policy& policy, const SessionOptions& options, const 
     if (positions <= model.context) return;
     const std::string schedule = schedule_of(policy);
     const bool waits = schedule.starts_with("every:") && schedule != "every:1"; // lists grow by N - 1
-    const std::string probe =
-        question_rows > 0 ? " with " + std::to_string(question_rows) + " tokens of a question" : std::string();
-    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", waits ? "--policy " + policy.resolved().name : "--budget",
-                "a budget of " + std::to_string(options.budget) + " and a chunk of " +
-                    std::to_string(options.chunk) + probe + (waits ? " under schedule=" + schedule : "") +
-                    " need " + std::to_string(positions) + " positions, but the model was trained on " +
-                    std::to_string(model.context),
-                std::string("give ") + (waits ? "a smaller N in schedule=every:N, or " : "") +
-                    "a smaller --budget or --chunk" + (question_rows > 0 ? ", or a shorter question" : ""));
+    const PositionsNeeded needed{.budget = options.budget,
+                                 .chunk = options.chunk,
+                                 .question_rows = question_rows,
+                                 .schedule = waits ? schedule : std::string(),
+                                 .positions = positions,
+                                 .context = model.context};
+    throw Error(ErrorKind::Usage, ErrorCode::BudgetDoesNotFit,
+                waits ? Text("policy '{0}'", policy.resolved().name) : Text(Setting::Budget), sentence_of(needed),
+                remedy_of(needed));
 }
 
 Unbounded why_unbounded(const Policy& policy, const SessionOptions& options)
 {
     if (policy.waits_for_end())
-        return {"with schedule=once it evicts nothing before the end of the text", "leave schedule=once out"};
+        return {Text("with schedule=once it evicts nothing before the end of the text"),
+                Text("leave schedule=once out")};
     if (schedule_of(policy) == "once")
-        return {"with schedule=once it evicts nothing after the first text", "leave schedule=once out"};
+        return {Text("with schedule=once it evicts nothing after the first text"), Text("leave schedule=once out")};
     if (options.budget == no_budget && policy.resolved().name != "full")
-        return {"without a budget its lists are not cut", "give a --budget"};
-    return {"it keeps every token", "use a policy with a budget, such as treekv"};
+        return {Text("without a budget its lists are not cut"), Text("set {0} to a number", Setting::Budget)};
+    return {Text("it keeps every token"), Text("use a policy with a budget, such as {0}", "treekv")};
 }
 
 std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers)

@@ -4,13 +4,13 @@
 
 #include <memory>
 #include <span>
-#include <string>
 
 #include "engine/cache/kv_cache.h"
 #include "engine/model/forward/transformer.h"
 #include "engine/model/model.h"
 #include "engine/policy/policy.h"
 #include "engine/session/session_options.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::engine {
 
@@ -32,13 +32,13 @@ kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& mode
 std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model);
 
 // Checks that the model was trained on as many positions as the session needs: with contiguous positions, the
-// longest list, a chunk and the question rows. Throws Error (Usage, PAL-BUDGET-01).
+// longest list, a chunk and the question rows. Throws Error (Usage, BudgetDoesNotFit).
 void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t question_rows);
 
 // Why the lists of an unbounded policy grow until the context is full, and what would keep them shorter.
 struct Unbounded {
-    std::string reason, remedy;
+    Text reason, remedy;
 };
 Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 

@@ -17,8 +17,9 @@ double negative_log_likelihood(std::span<const float> logits, TokenId token)
         sum += std::exp(static_cast<double>(x) - largest);
     const double nll = largest + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(token)]);
     if (!std::isfinite(nll))
-        throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model", "its output is not a finite number",
-                    "the weights are damaged; download the model again");
+        throw Error(ErrorKind::Failed, ErrorCode::ModelG15, Text("model"),
+                    Text("its output is not a finite number"),
+                    Text("the weights are damaged; download the model again"));
     return nll;
 }
 

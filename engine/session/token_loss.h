@@ -7,7 +7,7 @@
 
 namespace palimpsest::engine {
 
-// Returns -log softmax(logits)[token] in nats, computed in double. Throws Error (Failed, PAL-MODEL-15) if the
+// Returns -log softmax(logits)[token] in nats, computed in double. Throws Error (Failed, ModelG15) if the
 // result is not finite. REQUIRES: token < logits.size().
 double negative_log_likelihood(std::span<const float> logits, TokenId token);
 

@@ -34,18 +34,19 @@ ChatTemplate::ChatTemplate(const Vocabulary& vocabulary, const Tokenizer& tokeni
     : tokenizer_(tokenizer), opens_with_bos_(tokenizer.adds_bos())
 {
     if (vocabulary.chat_template.empty()) {
-        why_plain_ = "the model has no chat template";
+        why_plain_ = Text("the model has no chat template");
     } else if (options.plain) {
-        why_plain_ = "the session was begun so";
+        why_plain_ = Text("the session was begun so");
     } else {
         try {
             use_template(vocabulary, options);
         } catch (const Error& error) {
             markers_ = {};
             why_plain_ = error.text();
-            warning_ = "The model's chat template cannot be used: " + error.text() +
-                       ". Turns are framed with \"Question:\" and \"Answer:\" instead, so answers may be worse "
-                       "than the model can give.";
+            warning_ =
+                Text("The model's chat template cannot be used: {0}. Turns are framed with \"Question:\" and "
+                     "\"Answer:\" instead, so answers may be worse than the model can give.",
+                     error.text());
         }
     }
     if (plain_) use_plain(options);
@@ -92,13 +93,14 @@ void ChatTemplate::use_template(const Vocabulary& vocabulary, const FramingOptio
     turn_.open_user = {{framing.after_system, false}};
     if (!inputs.with_system) return;
     turn_.open_user.push_back({options.system + "\n\n", true});
-    warning_ = "The model's chat template has no place for a system prompt. It stands before the first text of the "
-               "conversation instead.";
+    warning_ =
+        Text("The model's chat template has no place for a system prompt. It stands before the first text of "
+             "the conversation instead.");
 }
 
-std::string ChatTemplate::description() const
+Text ChatTemplate::description() const
 {
-    return plain_ ? "plain: " + why_plain_ : "the model's own template";
+    return plain_ ? Text("plain: {0}", why_plain_) : Text("the model's own template");
 }
 
 // Removes the last space of the framing before a user's text, if the tokenizer adds one there itself. True if so.

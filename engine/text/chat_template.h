@@ -23,6 +23,7 @@
 
 #include "engine/text/bpe/added_tokens.h"
 #include "engine/text/tokenizer.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::engine {
 
@@ -42,8 +43,8 @@ public:
 
     bool plain() const { return plain_; }
     // "the model's own template", or "plain: " and the reason.
-    std::string description() const;
-    const std::string& warning() const { return warning_; } // empty: none
+    Text description() const;
+    const Text& warning() const { return warning_; } // empty: none
 
     // The start of a stream: BOS, the system prompt, and the template's text up to the user's text.
     std::vector<TokenId> open_user() const;
@@ -85,7 +86,7 @@ private:
     bool opens_with_bos_ = false;
     bool document_is_first_text_ = true;
     bool message_takes_prefix_ = false;
-    std::string why_plain_, warning_;
+    Text why_plain_, warning_;
 };
 
 } // namespace palimpsest::engine

@@ -402,10 +402,10 @@ Normalizer::Normalizer(std::string_view name)
 {
     if (name.empty()) return;
     if (name != "books-1" && name != "nfc")
-        throw Error(ErrorKind::Failed, "PAL-MODEL-13", "normalizer \"" + printable(name) + "\"",
-                    "the model names a text mapping that this version does not know (it knows \"books-1\" and "
-                    "\"nfc\")",
-                    "update Palimpsest or use another model");
+        throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text("normalizer '{0}'", printable(name)),
+                    Text("the model names a text mapping that this version does not know (it knows 'books-1' and "
+                         "'nfc')"),
+                    Text("update Palimpsest or use another model"));
     stages_ = std::make_unique<Stages>(name == "nfc");
 }
 

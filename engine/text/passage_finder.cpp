@@ -40,8 +40,8 @@ PassageFinder::PassageFinder(const Tokenizer& tokenizer, std::string_view passag
       owners_(pattern_.size(), 0)
 {
     if (pattern_.empty())
-        throw Error(ErrorKind::Usage, "PAL-PIN-02", "--pin", "the passage is blank",
-                    "give some of the text, or token numbers such as 0-99");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidPin, Text(Setting::Pin), Text("the passage is blank"),
+                    Text("give some of the text, or token numbers such as 0-99"));
     for (size_t i = 1, border = 0; i < pattern_.size(); ++i) {
         while (border > 0 && pattern_[i] != pattern_[border])
             border = failure_[border - 1];

@@ -15,8 +15,8 @@ using sentencepiece::SentencePieceProcessor;
 
 std::unique_ptr<SentencePieceProcessor> load(std::string_view model)
 {
-    const Error refused(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
-                        "the sentencepiece library does not accept it", "download the model again");
+    const Error refused(ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"),
+                        Text("the sentencepiece library does not accept it"), Text("download the model again"));
     auto processor = std::make_unique<SentencePieceProcessor>();
     try {
         if (!processor->LoadFromSerializedProto(model).ok()) throw refused;
@@ -142,8 +142,8 @@ void SentencepieceEncoder::encode_valid(std::string_view text, bool first_piece,
     const auto place = [&](size_t at) { return offset + (source.empty() ? at : source[at]); };
     sentencepiece::ImmutableSentencePieceText pieces;
     if (!library_->at(first_piece).Encode(text, pieces.mutable_proto()).ok())
-        throw Error(ErrorKind::Internal, "PAL-INTERNAL", "tokenizer",
-                    "the sentencepiece library could not encode a text", "please report this");
+        throw Error(ErrorKind::Internal, ErrorCode::Internal, Text("tokenizer"),
+                    Text("the sentencepiece library could not encode a text"), Text("report this as a bug"));
     size_t at = 0;
     const size_t count = pieces.pieces_size();
     for (size_t i = 0; i < count; ++i) {

@@ -129,10 +129,10 @@ std::string normalizer_spec(const Vocabulary& vocabulary)
     return spec;
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& remedy = "download the model again",
+[[noreturn]] void refuse(const Text& what, const Text& remedy = Text("download the model again"),
                          std::optional<uint64_t> offset = std::nullopt)
 {
-    throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer", what, remedy, offset);
+    throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"), what, remedy, offset);
 }
 
 struct Field {
@@ -192,7 +192,7 @@ private:
 
     [[noreturn]] void damaged() const
     {
-        refuse("the sentencepiece model is damaged or cut short", "download the model again", at_);
+        refuse(Text("the sentencepiece model is damaged or cut short"), Text("download the model again"), at_);
     }
 
     std::string_view message_;
@@ -234,8 +234,7 @@ Piece read_piece(std::string_view message, size_t id)
         if (field->number == piece_text && field->wire == wire_bytes) piece.text = field->bytes;
         if (field->number == piece_type && field->wire == wire_varint) {
             if (field->value < 1 || field->value > 6)
-                refuse("piece " + std::to_string(id) + " has type " + std::to_string(field->value) +
-                       ", known are 1 to 6");
+                refuse(Text("piece {0} has type {1}, known are 1 to 6", id, field->value));
             piece.type = static_cast<int32_t>(field->value);
         }
         if (field->number == piece_score && field->wire == wire_32) {
@@ -243,7 +242,7 @@ Piece read_piece(std::string_view message, size_t id)
             for (int i = 3; i >= 0; --i)
                 bits = bits << 8 | static_cast<unsigned char>(field->bytes[static_cast<size_t>(i)]);
             if (!std::isfinite(std::bit_cast<float>(bits)))
-                refuse("piece " + std::to_string(id) + " has a score that is not finite");
+                refuse(Text("piece {0} has a score that is not finite", id));
         }
     }
     return piece;
@@ -253,20 +252,19 @@ class Checker {
 public:
     void take_piece(std::string_view message)
     {
-        if (count_ == most_pieces) refuse("it has more than " + std::to_string(most_pieces) + " pieces");
+        if (count_ == most_pieces) refuse(Text("it has more than {0} pieces", most_pieces));
         const Piece piece = read_piece(message, count_);
-        const std::string name = "piece " + std::to_string(count_);
         if (piece.text.empty() || piece.text.size() > longest_piece)
-            refuse(name + " has " + std::to_string(piece.text.size()) + " bytes, allowed are 1 to " +
-                   std::to_string(longest_piece));
-        if (!is_utf8(piece.text)) refuse(name + " is not UTF-8");
-        if (!texts_.insert(piece.text).second) refuse(name + " (" + printable(piece.text) + ") occurs twice");
+            refuse(Text("piece {0} has {1} bytes, allowed are 1 to {2}", count_, piece.text.size(), longest_piece));
+        if (!is_utf8(piece.text)) refuse(Text("piece {0} is not UTF-8", count_));
+        if (!texts_.insert(piece.text).second)
+            refuse(Text("piece {0} ({1}) occurs twice", count_, printable(piece.text)));
         if (piece.type == byte && !is_byte_spelling(piece.text))
-            refuse("byte " + name + " is spelled " + printable(piece.text));
+            refuse(Text("byte piece {0} is spelled {1}", count_, printable(piece.text)));
         // The library looks up characters among all pieces (docs/validation.md, T11).
         if (piece.type == control && is_one_character(piece.text))
-            refuse("control " + name + " is the character " + printable(piece.text) +
-                   ", which any text may contain");
+            refuse(Text("control piece {0} is the character {1}, which any text may contain", count_,
+                        printable(piece.text)));
         if (piece.type == unknown) ++unknowns_;
         if (piece.type == byte) ++bytes_;
         ++count_;
@@ -305,22 +303,19 @@ public:
 
     SentencepieceTraits traits() const
     {
-        const std::string other =
-            "use a model of the Llama or Mistral families, whose tokenizers keep text as it is";
-        if (count_ == 0) refuse("the sentencepiece model has no pieces");
-        if (unknowns_ != 1) refuse("it has " + std::to_string(unknowns_) + " pieces for unknown text, needed is 1");
+        const Text other("use a model of the Llama or Mistral families, whose tokenizers keep text as it is");
+        if (count_ == 0) refuse(Text("the sentencepiece model has no pieces"));
+        if (unknowns_ != 1) refuse(Text("it has {0} pieces for unknown text, needed is 1", unknowns_));
         if (bytes_ != (traits_.byte_fallback ? 256 : 0))
-            refuse("it has " + std::to_string(bytes_) + " byte pieces, needed are " +
-                   (traits_.byte_fallback ? "256" : "0"));
+            refuse(Text("it has {0} byte pieces, needed are {1}", bytes_, traits_.byte_fallback ? 256 : 0));
         if (model_type_ != type_bpe && model_type_ != type_unigram)
-            refuse("its sentencepiece type is " + std::to_string(model_type_) +
-                       ", supported are 1 (unigram) and 2 (BPE)",
+            refuse(Text("its sentencepiece type is {0}, supported are 1 (unigram) and 2 (BPE)", model_type_),
                    other);
         if (has_charsmap_)
-            refuse("it replaces characters (a sentencepiece character map), which is not supported", other);
-        if (removes_spaces_) refuse("it removes repeated spaces, which is not supported", other);
+            refuse(Text("it replaces characters (a sentencepiece character map), which is not supported"), other);
+        if (removes_spaces_) refuse(Text("it removes repeated spaces, which is not supported"), other);
         if (space_as_suffix_ || !escapes_spaces_)
-            refuse("it does not write spaces before words, which is not supported", other);
+            refuse(Text("it does not write spaces before words, which is not supported"), other);
         return traits_;
     }
 
@@ -339,12 +334,11 @@ std::string sentencepiece_model(const Vocabulary& vocabulary)
 {
     const size_t count = vocabulary.pieces.size();
     if (vocabulary.scores.size() != count || vocabulary.types.size() != count)
-        refuse("it has " + std::to_string(count) + " pieces, " + std::to_string(vocabulary.scores.size()) +
-               " scores and " + std::to_string(vocabulary.types.size()) + " types");
+        refuse(Text("it has {0} pieces, {1} scores and {2} types", count, vocabulary.scores.size(),
+                    vocabulary.types.size()));
     for (TokenId id : {vocabulary.bos, vocabulary.eos, vocabulary.eot, vocabulary.unknown})
         if (id < -1 || (id >= 0 && static_cast<size_t>(id) >= count))
-            refuse("a special token has id " + std::to_string(id) + ", the vocabulary " + std::to_string(count) +
-                   " pieces");
+            refuse(Text("a special token has id {0}, the vocabulary {1} pieces", id, count));
     const std::unordered_set<std::string_view> spelled(vocabulary.pieces.begin(), vocabulary.pieces.end());
     std::string model;
     for (size_t id = 0; id < count; ++id) {
@@ -362,8 +356,7 @@ std::string sentencepiece_model(const Vocabulary& vocabulary)
 SentencepieceTraits check_sentencepiece_model(std::string_view model)
 {
     if (model.size() > most_model_bytes)
-        refuse("the sentencepiece model has " + std::to_string(model.size()) + " bytes, the limit is " +
-               std::to_string(most_model_bytes));
+        refuse(Text("the sentencepiece model has {0} bytes, the limit is {1}", model.size(), most_model_bytes));
     Checker checker;
     Fields fields(model);
     while (const auto field = fields.next()) {

@@ -60,10 +60,9 @@ void Tokenizer::take_special_ids(const Vocabulary& vocabulary)
     special.insert(special.end(), {bos_, eos_, eot_});
     for (const TokenId id : special)
         if (id >= size())
-            throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
-                        "a special token has id " + std::to_string(id) + ", the vocabulary " +
-                            std::to_string(size()) + " pieces",
-                        "download the model again");
+            throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"),
+                        Text("a special token has id {0}, the vocabulary {1} pieces", id, size()),
+                        Text("download the model again"));
 }
 
 void Tokenizer::read_ends(const Vocabulary& vocabulary)

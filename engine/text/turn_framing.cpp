@@ -16,10 +16,10 @@ using jinja::Value;
 
 constexpr size_t longest_framing = 65536; // bytes of all parts together
 
-[[noreturn]] void refuse(const std::string& what)
+[[noreturn]] void refuse(const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-TEMPLATE-06", "chat template", what,
-                "the model can be used with plain framing");
+    throw Error(ErrorKind::Failed, ErrorCode::TemplateChangesText, Text("chat template"), what,
+                Text("the model can be used with plain framing"));
 }
 
 // Contains characters that a template would change if it escaped the text.
@@ -49,10 +49,10 @@ std::vector<std::string> split(std::string_view rendered, const std::vector<std:
     std::vector<std::string> parts;
     for (const std::string& text : texts) {
         const size_t at = rendered.find(text);
-        if (at == std::string_view::npos) refuse("it changes, moves or leaves out the text of a message");
+        if (at == std::string_view::npos) refuse(Text("it changes, moves or leaves out the text of a message"));
         parts.emplace_back(rendered.substr(0, at));
         rendered.remove_prefix(at + text.size());
-        if (rendered.find(text) != std::string_view::npos) refuse("it repeats the text of a message");
+        if (rendered.find(text) != std::string_view::npos) refuse(Text("it repeats the text of a message"));
     }
     parts.emplace_back(rendered);
     return parts;
@@ -76,10 +76,11 @@ public:
         const size_t user = inputs_.with_system ? 1 : 0; // index of the part before the first user text
         const std::string &generation = one[user + 1], &before_answer = two[user + 1], &next = two[user + 2];
         for (size_t i = 0; i <= user; ++i)
-            if (two[i] != one[i] || three[i] != one[i]) refuse("it begins differently when more turns follow");
+            if (two[i] != one[i] || three[i] != one[i])
+                refuse(Text("it begins differently when more turns follow"));
         if (two.back() != generation || three.back() != generation || three[user + 2] != next ||
             three[user + 4] != next || three[user + 1] != before_answer || three[user + 3] != before_answer)
-            refuse("its turns differ by their position");
+            refuse(Text("its turns differ by their position"));
         TurnFraming framing;
         framing.has_system = inputs_.with_system;
         if (framing.has_system) framing.before_system = one[0];
@@ -89,12 +90,12 @@ public:
         if (before_answer.starts_with(generation) &&
             !is_blank(std::string_view(before_answer).substr(generation.size())))
             framing.close_user = before_answer; // there is no generation prompt, or it is incomplete
-        if (is_blank(framing.close_user)) refuse("it prints nothing between a question and its answer");
+        if (is_blank(framing.close_user)) refuse(Text("it prints nothing between a question and its answer"));
         const size_t bytes = framing.before_system.size() + framing.after_system.size() +
                              framing.close_user.size() + framing.close_assistant.size();
         if (bytes > longest_framing)
-            refuse("it prints " + std::to_string(bytes) + " bytes around the texts of a turn, the limit is " +
-                   std::to_string(longest_framing));
+            refuse(
+                Text("it prints {0} bytes around the texts of a turn, the limit is {1}", bytes, longest_framing));
         find_trims(generation, framing);
         return framing;
     }

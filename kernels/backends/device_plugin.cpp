@@ -9,7 +9,6 @@ namespace palimpsest::kernels {
 namespace {
 
 constexpr const char* plugin_name = "libpalimpsest-cuda.so";
-constexpr const char* not_there = "PAL-GPU-01";
 
 std::vector<std::filesystem::path> plugin_folders()
 {
@@ -23,17 +22,30 @@ std::vector<std::filesystem::path> plugin_folders()
 
 PluginProblem missing_in(const std::vector<std::filesystem::path>& folders)
 {
-    std::string list;
+    std::vector<Text> names;
     for (const auto& folder : folders)
-        list += (list.empty() ? " in " : " or ") + printable(folder.string());
-    return {not_there, std::string("there is no ") + plugin_name + list,
-            "install the GPU plugin of this version there, or choose cpu"};
+        names.push_back(Text::verbatim(printable(folder.string())));
+    const Text remedy("install the GPU plugin of this version there, or set {0} to {1}", Setting::Device, "cpu");
+    if (names.empty()) return {ErrorCode::GpuUnavailable, Text("there is no {0}", plugin_name), remedy};
+    if (names.size() == 1)
+        return {ErrorCode::GpuUnavailable, Text("there is no {0} in {1}", plugin_name, names[0]), remedy};
+    return {ErrorCode::GpuUnavailable, Text("there is no {0} in {1} or {2}", plugin_name, names[0], names[1]),
+            remedy};
 }
 
 PluginProblem of_other_version(const std::string& file)
 {
-    return {not_there, "the GPU plugin " + printable(file) + " belongs to another version of this program",
-            "install the one of this version, or choose cpu"};
+    return {ErrorCode::GpuUnavailable,
+            Text("the GPU plugin {0} belongs to another version of this program", printable(file)),
+            Text("install the one of this version, or set {0} to {1}", Setting::Device, "cpu")};
+}
+
+// REQUIRES: the status is not Written.
+PluginProblem refusal(CudaStatus status, const std::string& file)
+{
+    if (status != CudaStatus::OutOfMemory) return of_other_version(file);
+    return {ErrorCode::OutOfMemory, Text("there is not enough memory to open it"),
+            Text("close other programs, or set {0} to {1}", Setting::Device, "cpu")};
 }
 
 template<class Function>
@@ -63,8 +75,9 @@ void DevicePlugin::load(const std::string& file)
     // dlopen searches the library path for names without a slash, so pass an absolute path.
     void* library = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        problem_ = {not_there, "the GPU plugin " + printable(file) + " is damaged or made for another system",
-                    "install it again, or choose cpu"};
+        problem_ = {ErrorCode::GpuUnavailable,
+                    Text("the GPU plugin {0} is damaged or made for another system", printable(file)),
+                    Text("install it again, or set {0} to {1}", Setting::Device, "cpu")};
         return;
     }
     const auto open = function_of<OpenCuda>(library, cuda_open_symbol);
@@ -83,18 +96,22 @@ std::unique_ptr<Backend> DevicePlugin::open(int device, PluginProblem& problem) 
     problem = problem_;
     if (!works()) return nullptr;
     CudaOpening opening;
-    if (open_(cuda_plugin_layout(), device, &opening) != CudaStatus::Written)
-        problem = of_other_version(file_);
+    const CudaStatus status = open_(cuda_plugin_layout(), device, &opening);
+    if (status != CudaStatus::Written)
+        problem = refusal(status, file_);
     else if (!opening.backend)
-        problem = {opening.code, opening.problem, opening.remedy};
+        problem = {error_code_named(opening.code).value_or(ErrorCode::Internal), unpack(opening.problem),
+                   unpack(opening.remedy)};
     return std::unique_ptr<Backend>(opening.backend);
 }
 
 PluginProblem DevicePlugin::survey(CudaInfo& survey) const
 {
     if (!works()) return problem_;
-    if (survey_(cuda_plugin_layout(), &survey) != CudaStatus::Written) return of_other_version(file_);
-    return {};
+    const CudaStatus status = survey_(cuda_plugin_layout(), &survey);
+    if (status == CudaStatus::Written) return {};
+    survey = {};
+    return refusal(status, file_);
 }
 
 } // namespace palimpsest::kernels

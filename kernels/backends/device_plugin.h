@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kernels/backend.h"
@@ -11,9 +12,9 @@ namespace palimpsest::kernels {
 
 // Why there is no GPU backend, and what to do about it.
 struct PluginProblem {
-    std::string code; // PAL-GPU-01 if something is missing; empty: no problem
-    std::string problem;
-    std::string remedy;
+    std::optional<ErrorCode> code; // GpuUnavailable if something is missing; none: no problem
+    Text problem;
+    Text remedy;
 };
 
 // libpalimpsest-cuda.so of this version. Searched for in the folder that PALIMPSEST_PLUGINS names; if that is not
@@ -31,7 +32,7 @@ public:
 
     // The backend of a device; null, with the reason in `problem`, if it cannot be opened.
     std::unique_ptr<Backend> open(int device, PluginProblem& problem) const;
-    // Fills `survey` with what the plugin finds on this machine. If it returns a problem, `survey` is unchanged.
+    // Fills `survey` with what the plugin finds on this machine. If it returns a problem, `survey` is empty.
     PluginProblem survey(CudaInfo& survey) const;
 
 private:

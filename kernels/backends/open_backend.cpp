@@ -36,9 +36,8 @@ int physical_cores()
 int checked_threads(int wanted)
 {
     if (wanted < 0 || wanted > max_threads)
-        throw Error(ErrorKind::Usage, "PAL-OPTION-12", "threads",
-                    std::to_string(wanted) + " is not between 0 and " + std::to_string(max_threads),
-                    "0 uses one thread per core");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidThreadCount, Text(Setting::Threads),
+                    Text("{0} is not between 0 and {1}", wanted, max_threads), Text("0 uses one thread per core"));
     return wanted == 0 ? physical_cores() : wanted;
 }
 
@@ -59,9 +58,9 @@ std::unique_ptr<Backend> open_cuda(int device, const std::string& name)
     PluginProblem problem;
     auto backend = DevicePlugin::find().open(device, problem);
     if (backend) return backend;
-    const bool missing = problem.code == "PAL-GPU-01";
-    throw Error(missing ? ErrorKind::NotFound : ErrorKind::Resources, problem.code, "device '" + name + "'",
-                problem.problem, problem.remedy);
+    const ErrorCode code = problem.code.value_or(ErrorCode::Internal);
+    throw Error(code == ErrorCode::GpuUnavailable ? ErrorKind::NotFound : ErrorKind::Resources, code,
+                Text("device '{0}'", name), problem.problem, problem.remedy);
 }
 
 } // namespace
@@ -71,8 +70,8 @@ std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
     const int threads = checked_threads(choice.threads);
     if (const auto device = cuda_device(choice.device)) return open_cuda(*device, choice.device);
     if (choice.device != "auto" && choice.device != "cpu")
-        throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(choice.device) + "'",
-                    "there is no such device", "choose one of auto, cpu, cuda, cuda:N");
+        throw Error(ErrorKind::Usage, ErrorCode::UnknownDevice, Text("device '{0}'", printable(choice.device)),
+                    Text("there is no such device"), Text("choose one of {0}", "auto, cpu, cuda, cuda:N"));
     return std::make_unique<cpu::CpuBackend>(threads, choice.simd, choice.exact_products);
 }
 

@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/base/error_code.h"
+#include "kernels/base/text.h"
+
 namespace palimpsest {
 
 // Determines the exit code of the command.
@@ -24,27 +27,34 @@ enum class ErrorKind {
 
 class Error : public std::exception {
 public:
-    // `code` is stable ("PAL-MODEL-10"); `subject` names the file, option or other thing concerned; `what` states
-    // the problem and `remedy` what to do about it. Text that comes from a file must have passed through
-    // printable().
-    Error(ErrorKind kind, std::string code, std::string subject, std::string what, std::string remedy,
+    // `code` says what went wrong; `subject` names the file, setting or other thing concerned; `what` states the
+    // problem and `remedy` what to do about it. Text that comes from a file must have passed through printable().
+    Error(ErrorKind kind, ErrorCode code, Text subject, Text what, Text remedy,
           std::optional<uint64_t> offset = std::nullopt);
 
     ErrorKind kind() const { return kind_; }
-    const std::string& code() const { return code_; }
-    const std::string& subject() const { return subject_; }
-    const std::string& text() const { return text_; }
-    const std::string& remedy() const { return remedy_; }
-    std::optional<uint64_t> offset() const { return offset_; }
+    ErrorCode code() const { return code_; }
+    const Text& subject() const { return subject_; }
+    const Text& text() const { return text_; }
+    const Text& remedy() const { return remedy_; }
+    std::optional<uint64_t> offset() const { return offset_; } // in the file, in bytes
 
-    // "SUBJECT: what; remedy [CODE]"
+    // "SUBJECT: what; remedy [CODE]", as the command or the window words it.
+    std::string sentence(const Wording& wording) const;
+
+    // The sentence in English, with general names for settings and steps.
     const char* what() const noexcept override { return sentence_.c_str(); }
 
 private:
     ErrorKind kind_;
-    std::string code_, subject_, text_, remedy_, sentence_;
+    ErrorCode code_;
+    Text subject_, text_, remedy_;
+    std::string sentence_;
     std::optional<uint64_t> offset_;
 };
+
+// The sentence of an error, as a Text.
+Text sentence_of(const Error& error);
 
 // Makes untrusted text safe to show in a message: escapes control characters, invisible characters and invalid
 // UTF-8, and truncates to 80 bytes.

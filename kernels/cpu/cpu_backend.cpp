@@ -111,9 +111,9 @@ void* CpuBackend::allocate(size_t bytes)
 {
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED)
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", "memory",
-                    "the system refused " + std::to_string(bytes) + " bytes",
-                    "choose a smaller budget or chunk, or close other programs");
+        throw Error(ErrorKind::Resources, ErrorCode::OutOfMemory, Text("memory"),
+                    Text("the system refused {0} bytes", bytes),
+                    Text("choose a smaller {0} or {1}, or close other programs", Setting::Budget, Setting::Chunk));
     return data;
 }
 

@@ -72,8 +72,8 @@ void pin_simd_target(std::string_view name)
     std::string list;
     for (const auto& known : simd_targets())
         list += (list.empty() ? "" : ", ") + known;
-    throw Error(ErrorKind::Usage, "PAL-OPTION-11", "SIMD target '" + printable(name) + "'",
-                "this CPU and program have no such target", "choose one of " + list);
+    throw Error(ErrorKind::Usage, ErrorCode::UnavailableSimdTarget, Text("SIMD target '{0}'", printable(name)),
+                Text("this CPU and program have no such target"), Text("choose one of {0}", list));
 }
 
 namespace {
@@ -89,8 +89,9 @@ SimdUse::SimdUse(std::string_view name)
     if (uses == 0)
         pin_simd_target(name);
     else if (!name.empty() && !same_name(name, simd_target()))
-        throw Error(ErrorKind::Usage, "PAL-OPTION-11", "SIMD target '" + printable(name) + "'",
-                    "this process already computes with " + simd_target(), "use that, or start another process");
+        throw Error(ErrorKind::Usage, ErrorCode::UnavailableSimdTarget, Text("SIMD target '{0}'", printable(name)),
+                    Text("this process already computes with {0}", simd_target()),
+                    Text("use that, or start another process"));
     ++uses;
 }
 

@@ -50,8 +50,8 @@ ThreadPool::ThreadPool(int threads)
             workers_.emplace_back([this, worker] { work(worker); });
     } catch (const std::system_error&) {
         join();
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", "--threads",
-                    "the system does not start " + std::to_string(threads) + " threads", "use fewer");
+        throw Error(ErrorKind::Resources, ErrorCode::OutOfMemory, Text(Setting::Threads),
+                    Text("the system does not start {0} threads", threads), Text("use fewer"));
     }
 }
 

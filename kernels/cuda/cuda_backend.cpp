@@ -44,8 +44,9 @@ CudaBackend::CudaBackend(int device) : context_(device) {}
 CudaContext& CudaBackend::context(const char* operation)
 {
     if (device_failed())
-        throw Error(ErrorKind::Resources, "PAL-GPU-03", "graphics card", "it stopped responding earlier",
-                    "start the program again to use it again, or choose --device cpu");
+        throw Error(
+            ErrorKind::Resources, ErrorCode::GpuLost, Text("graphics card"), Text("it stopped responding earlier"),
+            Text("restart the program to use the graphics card again, or set {0} to {1}", Setting::Device, "cpu"));
     check(cudaSetDevice(context_.device()));
     context_.enter(operation);
     return context_;
@@ -100,7 +101,7 @@ AtOnce CudaBackend::at_once() const
 void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
 {
     CudaContext& on = context();
-    on.refuse_while_recording("sends host memory");
+    on.refuse_while_recording(Unrecordable::HostMemory);
     // Through pinned memory: the host does not wait, and copies to the device overlap with filling the pinned
     // memory.
     for (size_t sent = 0; sent < bytes; sent += SendRing::max_kept) {
@@ -113,7 +114,7 @@ void CudaBackend::download(void* to_host, const void* from, size_t bytes)
 {
     if (bytes == 0) return;
     CudaContext& on = context();
-    on.refuse_while_recording("waits for the device");
+    on.refuse_while_recording(Unrecordable::Wait);
     pinned_.begin();
     pinned_.copy(static_cast<std::byte*>(to_host), static_cast<const std::byte*>(from), bytes, on.stream());
     pinned_.finish();
@@ -122,7 +123,7 @@ void CudaBackend::download(void* to_host, const void* from, size_t bytes)
 std::unique_ptr<Download> CudaBackend::begin_download(const void* from, size_t bytes)
 {
     CudaContext& on = context();
-    on.refuse_while_recording("waits for the device");
+    on.refuse_while_recording(Unrecordable::Wait);
     return blocks_.begin(from, bytes, on.stream());
 }
 
@@ -223,7 +224,7 @@ bool CudaBackend::replay(const Recording& recording)
 void* CudaBackend::allocate(size_t bytes)
 {
     CudaContext& on = context();
-    on.refuse_while_recording("claims device memory");
+    on.refuse_while_recording(Unrecordable::DeviceMemory);
     void* data = allocate_device(bytes);
     try {
         check(cudaMemsetAsync(data, 0, bytes, on.stream()));

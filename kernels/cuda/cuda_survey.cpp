@@ -16,9 +16,11 @@ std::string capability_text(int capability)
     return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
-std::string list_of(int devices)
+Text no_such_device(int devices)
 {
-    return devices == 1 ? "the only one is cuda:0" : "there are cuda:0 to cuda:" + std::to_string(devices - 1);
+    if (devices == 1) return Text("there is no such graphics card: the only one is {0}", "cuda:0");
+    return Text("there is no such graphics card: there are {0} to {1}", "cuda:0",
+                "cuda:" + std::to_string(devices - 1));
 }
 
 // Clears the error of a failed call, which the next launch would otherwise report.
@@ -50,16 +52,22 @@ std::string driver_release()
 Refusal without_devices(cudaError_t status, const Driver& driver)
 {
     if (driver.version == 0)
-        return {"no NVIDIA driver is installed", "install NVIDIA's driver if there is such a card, or choose cpu"};
+        return {Text("no NVIDIA driver is installed"),
+                Text("install NVIDIA's driver if there is such a card, or set {0} to {1}", Setting::Device, "cpu")};
     if (driver.version / 1000 < driver.runtime_version / 1000)
-        return {"the NVIDIA driver is too old: it runs CUDA up to " + version_text(driver.version) + " and " +
-                    version_text(driver.runtime_version) + " is needed",
-                "update NVIDIA's driver, or choose cpu"};
+        return {Text("the NVIDIA driver is too old: it runs CUDA up to {0} and {1} is needed",
+                     version_text(driver.version), version_text(driver.runtime_version)),
+                Text("update NVIDIA's driver, or set {0} to {1}", Setting::Device, "cpu")};
     if (status == cudaErrorNoDevice || status == cudaSuccess)
-        return {"there is no NVIDIA graphics card that programs may use",
-                "check that nvidia-smi shows one and that CUDA_VISIBLE_DEVICES does not hide it, or choose cpu"};
-    return {std::string("the NVIDIA driver did not start (") + cudaGetErrorName(status) + ")",
-            "check that nvidia-smi works, restart the machine after an update of the driver, or choose cpu"};
+        return {
+            Text("there is no NVIDIA graphics card that programs may use"),
+            Text("check that nvidia-smi shows one and that CUDA_VISIBLE_DEVICES does not hide it, or set {0} to "
+                 "{1}",
+                 Setting::Device, "cpu")};
+    return {Text("the NVIDIA driver did not start ({0})", cudaGetErrorName(status)),
+            Text("check that nvidia-smi works, restart the machine after an update of the driver, or set {0} to "
+                 "{1}",
+                 Setting::Device, "cpu")};
 }
 
 } // namespace
@@ -79,12 +87,13 @@ Driver find_driver()
 std::optional<Refusal> refusal_of(int device, const Driver& driver)
 {
     if (device < 0 || device >= driver.devices)
-        return Refusal{"there is no such graphics card: " + list_of(driver.devices), "choose one of them, or cpu"};
+        return Refusal{no_such_device(driver.devices),
+                       Text("choose one of them, or set {0} to {1}", Setting::Device, "cpu")};
     const int capability = capability_of(device);
     if (capability >= least_capability) return std::nullopt;
-    return Refusal{"its compute capability is " + capability_text(capability) + " and " +
-                       capability_text(least_capability) + " is needed",
-                   "choose a newer card, or cpu"};
+    return Refusal{Text("its compute capability is {0} and {1} is needed", capability_text(capability),
+                        capability_text(least_capability)),
+                   Text("choose a newer card, or set {0} to {1}", Setting::Device, "cpu")};
 }
 
 DeviceFacts facts_of(int device)

@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/text.h"
+
 namespace palimpsest::kernels::cuda {
 
 inline constexpr int least_capability = 75;
 
 struct Refusal {
-    std::string problem;
-    std::string remedy;
+    Text problem;
+    Text remedy;
 };
 
 struct Driver {

@@ -22,19 +22,23 @@ void write(char (&to)[room], std::string_view text)
     to[count] = '\0';
 }
 
-void refuse(CudaOpening& opening, std::string_view code, std::string_view problem, std::string_view remedy)
+void refuse(CudaOpening& opening, ErrorCode code, const Text& problem, const Text& remedy)
 {
-    write(opening.code, code);
-    write(opening.problem, problem);
-    write(opening.remedy, remedy);
+    write(opening.code, name_of(code));
+    opening.problem = pack(problem);
+    opening.remedy = pack(remedy);
 }
 
 void open(int device, CudaOpening& opening)
 {
     const cuda::Driver driver = cuda::find_driver();
     const auto refusal = driver.refusal ? driver.refusal : cuda::refusal_of(device, driver);
-    if (refusal) return refuse(opening, "PAL-GPU-01", refusal->problem, refusal->remedy);
-    opening.backend = std::make_unique<cuda::CudaBackend>(device).release();
+    if (refusal) return refuse(opening, ErrorCode::GpuUnavailable, refusal->problem, refusal->remedy);
+    try {
+        opening.backend = std::make_unique<cuda::CudaBackend>(device).release();
+    } catch (const Error& error) {
+        refuse(opening, error.code(), error.text(), error.remedy());
+    }
 }
 
 void describe(int device, const cuda::Driver& driver, CudaDevice& to)
@@ -45,7 +49,7 @@ void describe(int device, const cuda::Driver& driver, CudaDevice& to)
     to.multiprocessors = facts.multiprocessors;
     to.memory_bytes = facts.memory_bytes;
     to.free_bytes = facts.free_bytes;
-    if (const auto refusal = cuda::refusal_of(device, driver)) write(to.problem, refusal->problem);
+    if (const auto refusal = cuda::refusal_of(device, driver)) to.problem = pack(refusal->problem);
 }
 
 // The library used on the first device, which must create a handle there; without a usable device, one that loads.
@@ -68,14 +72,14 @@ void survey(CudaInfo& to)
     to.device_count = driver.devices;
     to.launches = cuda::launches_so_far;
     if (driver.refusal) {
-        write(to.problem, driver.refusal->problem);
-        write(to.remedy, driver.refusal->remedy);
+        to.problem = pack(driver.refusal->problem);
+        to.remedy = pack(driver.refusal->remedy);
     }
     for (int i = 0; i < std::min(driver.devices, CudaInfo::most_devices); ++i)
         describe(i, driver, to.devices[i]);
     const cuda::CublasLtLibrary library = matrix_library(driver);
     write(to.matrix_library, library.file);
-    write(to.matrix_library_problem, library.problem);
+    to.matrix_library_problem = pack(library.problem);
 }
 
 } // namespace
@@ -88,13 +92,10 @@ extern "C" {
     if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     try {
         open(device, *opening);
-    } catch (const Error& error) {
-        refuse(*opening, error.code(), error.text(), error.remedy());
+        return CudaStatus::Written;
     } catch (const std::exception&) {
-        refuse(*opening, "PAL-MEM-01", "there is not enough memory to open it",
-               "close other programs, or choose cpu");
+        return CudaStatus::OutOfMemory;
     }
-    return CudaStatus::Written;
 }
 
 [[gnu::visibility("default")]] CudaStatus palimpsest_cuda_survey_1(uint64_t layout, CudaInfo* to) noexcept
@@ -102,11 +103,10 @@ extern "C" {
     if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     try {
         survey(*to);
+        return CudaStatus::Written;
     } catch (const std::exception&) {
-        write(to->problem, "there is not enough memory to look");
-        write(to->remedy, "close other programs");
+        return CudaStatus::OutOfMemory;
     }
-    return CudaStatus::Written;
 }
 
 static_assert(std::is_same_v<decltype(palimpsest_cuda_open_1), OpenCuda>);

@@ -20,10 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-[[noreturn]] void refuse(const fs::path& file, ErrorKind kind, const char* code, const std::string& what)
+[[noreturn]] void refuse(const fs::path& file, ErrorKind kind, ErrorCode code, const Text& what)
 {
-    throw Error(kind, code, printable(file.string()), what,
-                "nothing was changed; check the folder, its permissions and the free space");
+    throw Error(kind, code, Text::verbatim(printable(file.string())), what,
+                Text("nothing was changed; check the folder, its permissions and the free space"));
 }
 
 // Empty if the file does not exist; without a byte order mark. Throws Error (Failed) if it exists but cannot be
@@ -34,7 +34,7 @@ std::string read_text(const fs::path& file)
     if (!fs::exists(file, unknown)) return {};
     std::ifstream stream(file, std::ios::binary);
     if (!fs::is_regular_file(file, unknown) || !stream)
-        refuse(file, ErrorKind::Failed, "PAL-DISK-03", "it cannot be read");
+        refuse(file, ErrorKind::Failed, ErrorCode::InaccessibleFile, Text("it cannot be read"));
     std::string text{std::istreambuf_iterator<char>(stream), {}};
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
@@ -46,8 +46,8 @@ json parse(const std::string& text)
     if (text.empty()) return json::object();
     json document = json::parse(text, nullptr, false, true);
     if (!document.is_object())
-        throw Error(ErrorKind::Usage, "PAL-OPTION-04", printable(config_path()), "it is not a JSON object",
-                    "correct it or remove it");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidConfiguration, Text::verbatim(printable(config_path())),
+                    Text("it is not a JSON object"), Text("correct it or remove it"));
     return document;
 }
 
@@ -157,8 +157,8 @@ void replace_file(const fs::path& file, const std::string& text)
     std::string temporary = file.string() + ".XXXXXX";
     const int descriptor = mkstemp(temporary.data());
     if (descriptor < 0)
-        refuse(file, ErrorKind::Failed, "PAL-DISK-03",
-               std::string("it cannot be written: ") + std::strerror(errno));
+        refuse(file, ErrorKind::Failed, ErrorCode::InaccessibleFile,
+               Text("it cannot be written: {0}", std::strerror(errno)));
     struct stat old = {};
     if (stat(file.c_str(), &old) == 0) static_cast<void>(fchmod(descriptor, old.st_mode & 0777));
     size_t written = 0;
@@ -173,7 +173,7 @@ void replace_file(const fs::path& file, const std::string& text)
     if (good) fs::rename(temporary, file, failed);
     if (good && !failed) return;
     unlink(temporary.c_str());
-    refuse(file, ErrorKind::Resources, "PAL-DISK-01", "it could not be written");
+    refuse(file, ErrorKind::Resources, ErrorCode::DiskFull, Text("it could not be written"));
 }
 
 } // namespace
@@ -214,7 +214,8 @@ void write_config(const std::string& key, const std::optional<std::string>& valu
     if (value) wanted[key] = *value;
     const std::string after = with_key(before.empty() ? "{}\n" : before, key, value);
     if (parse(after) != wanted) // for example, because the key occurs twice
-        refuse(file, ErrorKind::Failed, "PAL-DISK-03", "its '" + printable(key) + "' could not be changed");
+        refuse(file, ErrorKind::Failed, ErrorCode::InaccessibleFile,
+               Text("its '{0}' could not be changed", printable(key)));
     replace_file(file, after);
 }
 

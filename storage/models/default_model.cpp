@@ -22,10 +22,10 @@ bool is_path(const std::string& set)
 }
 
 // Returns why the model cannot be run; nullopt if it can.
-std::optional<std::string> refusal_of(const fs::path& path)
+std::optional<Text> refusal_of(const fs::path& path)
 try {
     const engine::ModelFiles files = engine::open_model(path);
-    if (files.vocabulary.kind == engine::Vocabulary::Kind::None) return "it has no tokenizer that is known";
+    if (files.vocabulary.kind == engine::Vocabulary::Kind::None) return Text("it has no tokenizer that is known");
     return std::nullopt;
 } catch (const Error& error) {
     return error.text();
@@ -39,9 +39,8 @@ std::string set_default()
     const auto at = config.find(key);
     if (at == config.end()) return {};
     if (!at->is_string())
-        throw Error(ErrorKind::Usage, "PAL-OPTION-04", config_path(),
-                    "'" + std::string(key) + "' cannot be '" + printable(at->dump()) + "'",
-                    "correct it or remove it");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidConfiguration, Text::verbatim(config_path()),
+                    Text("'{0}' cannot be '{1}'", key, printable(at->dump())), Text("correct it or remove it"));
     return at->get<std::string>();
 }
 
@@ -65,8 +64,8 @@ InstalledModel installed_model(const ModelFolders& folders, const fs::path& good
             installed.model = std::move(model);
             break;
         }
-        installed.skipped.push_back(printable(model.name) +
-                                    " of the models folder is not the default: " + *refusal);
+        installed.skipped.push_back(
+            Text("{0} of the models folder is not the default: {1}", printable(model.name), *refusal));
     }
     return installed;
 }
@@ -75,9 +74,9 @@ fs::path default_model()
 {
     if (const std::string set = set_default(); !set.empty()) {
         const auto refuse = [&] {
-            throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(set),
-                        "the model that was set as the default is not on this machine any more",
-                        "set another: palimpsest models use NAME, or undo it: palimpsest models use --none");
+            throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::verbatim(printable(set)),
+                        Text("the model that was set as the default is not on this machine any more"),
+                        Text(Step::SetDefaultModel));
         };
         std::error_code ignored;
         if (is_path(set)) {
@@ -94,8 +93,8 @@ fs::path default_model()
     if (const auto installed = installed_model(model_folders()).model) return installed->path;
     std::error_code ignored;
     if (fs::exists(shipped_model(), ignored)) return shipped_model();
-    throw Error(ErrorKind::NotFound, "PAL-MODEL-00", shipped_model().string(), "the shipped model is not there",
-                "name another with --model");
+    throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::verbatim(shipped_model().string()),
+                Text("the shipped model is not there"), Text(Step::ChooseModel));
 }
 
 } // namespace palimpsest::storage

@@ -17,7 +17,7 @@ void set_default(const std::optional<std::string>& model);
 
 struct InstalledModel {
     std::optional<FoundModel> model;
-    std::vector<std::string> skipped{}; // one sentence per preferred model that cannot run
+    std::vector<Text> skipped{}; // one sentence per preferred model that cannot run
 };
 // Chooses from the models folder: SmolLM2-135M-Instruct as packaging/get-model installs it, else the first model by
 // name that can run. Never uses other programs' models. Opens models until one can run, which reads their headers;
@@ -25,8 +25,8 @@ struct InstalledModel {
 InstalledModel installed_model(const ModelFolders& folders, const std::filesystem::path& good = {});
 
 // The configured value is a path if it is absolute or begins with "./" or "../"; otherwise it is a name from
-// 'models list', whatever files the current folder has. Throws Error (NotFound) if the configured model, or every
-// model, is missing.
+// the list of models, whatever files the current folder has. Throws Error (NotFound) if the configured model, or
+// every model, is missing.
 std::filesystem::path default_model();
 
 } // namespace palimpsest::storage

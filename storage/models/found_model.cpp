@@ -2,19 +2,19 @@
 
 namespace palimpsest::storage {
 
-std::string source_name(ModelSource source)
+Text source_name(ModelSource source)
 {
     switch (source) {
     case ModelSource::Shipped:
-        return "shipped";
+        return Text("shipped");
     case ModelSource::Own:
-        return "models folder";
+        return Text("models folder");
     case ModelSource::LmStudio:
-        return "LM Studio";
+        return Text::verbatim("LM Studio");
     case ModelSource::Ollama:
-        return "Ollama";
+        return Text::verbatim("Ollama");
     case ModelSource::HuggingFace:
-        return "Hugging Face";
+        return Text::verbatim("Hugging Face");
     }
     return {};
 }

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/text.h"
+
 namespace palimpsest::storage {
 
 enum class ModelSource { Shipped, Own, LmStudio, Ollama, HuggingFace };
-std::string source_name(ModelSource source); // "LM Studio"
+Text source_name(ModelSource source); // "LM Studio"
 
 struct FoundModel {
     // Own: path below the folder without ".gguf". LM Studio: PUBLISHER/REPOSITORY/FILE. Ollama: NAME:TAG or
@@ -24,7 +26,7 @@ struct FoundModel {
 
 struct FoundModels {
     std::vector<FoundModel> models; // ordered by source, then name
-    std::vector<std::string> notes; // one sentence per file or manifest left out
+    std::vector<Text> notes;        // one sentence per file or manifest left out
 };
 
 } // namespace palimpsest::storage

@@ -50,12 +50,15 @@ bool same_file(const FoundModel& a, const FoundModel& b)
 [[noreturn]] void refuse_several(const std::string& name, const std::vector<const FoundModel*>& found)
 {
     constexpr size_t listed = 6;
-    std::string list;
+    std::vector<Text> models;
     for (size_t i = 0; i < std::min(found.size(), listed); ++i)
-        list += (i ? ", " : "") + printable(found[i]->name) + " (" + source_name(found[i]->source) + ")";
-    if (found.size() > listed) list += " and " + std::to_string(found.size() - listed) + " more";
-    throw Error(ErrorKind::Usage, "PAL-MODEL-20", printable(name), "several models are called so: " + list,
-                "give more of the name, or the path");
+        models.push_back(Text("{0} ({1})", printable(found[i]->name), source_name(found[i]->source)));
+    const Text list = joined(models, ", ");
+    throw Error(ErrorKind::Usage, ErrorCode::AmbiguousModel, Text::verbatim(printable(name)),
+                found.size() > listed
+                    ? Text("several models are called so: {0} and {1} more", list, found.size() - listed)
+                    : Text("several models are called so: {0}", list),
+                Text("give more of the name, or the path"));
 }
 
 } // namespace
@@ -98,11 +101,11 @@ const FoundModel& choose_model(const std::vector<FoundModel>& models, const std:
         if (const std::string part = last_part(model.name); part != model.name) known.push_back(part);
     }
     const std::string near = engine::nearest(name, known);
-    throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(name),
-                "there is no such file or folder, and no model of this name on this machine",
+    throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::verbatim(printable(name)),
+                Text("there is no such file or folder, and no model of this name on this machine"),
                 near.empty()
-                    ? "see palimpsest models list, or give the path of a .gguf file or a Hugging Face folder"
-                    : "did you mean '" + printable(near) + "'?");
+                    ? Text("{0}, or give the path of a .gguf file or a Hugging Face folder", Step::ListModels)
+                    : Text("did you mean '{0}'?", printable(near)));
 }
 
 std::string model_name(const fs::path& path)

@@ -131,8 +131,8 @@ std::vector<FolderEntry> ModelListing::entries_below(const fs::path& folder, int
 {
     std::vector<FolderEntry> entries;
     if (!folder.empty() && !walk(folder, depth, most_entries_, entries))
-        found_.notes.push_back(end_of(folder) + " has more than " + format_count(most_entries_) +
-                               " files and folders: models beyond these are not listed");
+        found_.notes.push_back(Text("{0} has more than {1} files and folders: models beyond these are not listed",
+                                    end_of(folder), format_count(most_entries_)));
     return entries;
 }
 
@@ -154,9 +154,9 @@ std::string whole_stem(const fs::path& gguf)
     return part_of(gguf).stem;
 }
 
-void ModelListing::note(const fs::path& path, const std::string& what)
+void ModelListing::note(const fs::path& path, const Text& what)
 {
-    found_.notes.push_back(end_of(path) + " is left out: " + what);
+    found_.notes.push_back(Text("{0} is left out: {1}", end_of(path), what));
 }
 
 void ModelListing::add(FoundModel model)
@@ -172,9 +172,8 @@ void ModelListing::add(FoundModel model)
     for (unsigned number = 1; number <= part.count; ++number) {
         const fs::path file = part.count > 1 ? part_path(model.path, part, number) : model.path;
         if (!fs::is_regular_file(file, unknown)) {
-            return note(model.path, part.count > 1 ? "its part " + std::to_string(number) + " of " +
-                                                         std::to_string(part.count) + " is missing"
-                                                   : "it is a link to a file that is missing");
+            return note(model.path, part.count > 1 ? Text("its part {0} of {1} is missing", number, part.count)
+                                                   : Text("it is a link to a file that is missing"));
         }
         model.bytes += size_of(file);
     }
@@ -186,17 +185,17 @@ try {
     std::error_code unknown;
     if (fs::is_directory(model.path, unknown)) {
         const fs::path path = model.path / "config.json";
-        const auto file = engine::MappedFile::open(path, limits::config_bytes, "C1");
+        const auto file = engine::MappedFile::open(path, limits::config_bytes, ErrorCode::ModelC1);
         const auto config = engine::parse_strict_json(file->text(), {limits::json_depth, limits::json_values},
-                                                      engine::Refusal(path.string()), "C1");
+                                                      engine::Refusal(path.string()), ErrorCode::ModelC1);
         model.architecture = text_at(config, "model_type");
         model.type = upper_type(text_at(config, config.contains("dtype") ? "dtype" : "torch_dtype"));
         return true;
     }
-    const auto file = engine::MappedFile::open(model.path, limits::file_bytes, "01");
+    const auto file = engine::MappedFile::open(model.path, limits::file_bytes, ErrorCode::ModelG1);
     const auto summary = engine::summarize_gguf(file->bytes());
     if (!summary) {
-        note(model.path, "it is no GGUF file, or its header is damaged");
+        note(model.path, Text("it is no GGUF file, or its header is damaged"));
         return false;
     }
     model.architecture = summary->architecture;

@@ -27,7 +27,7 @@ public:
     // Adds a model with its size: the file, or the weights of the folder. For a file in parts, the first part adds
     // the model with the size of all parts; a missing part gives a note instead.
     void add(FoundModel model);
-    void note(const std::filesystem::path& path, const std::string& what); // `what`: why it is left out
+    void note(const std::filesystem::path& path, const Text& what); // `what`: why it is left out
 
     void read_headers(); // also removes files that are not language models
     FoundModels take();  // sorted

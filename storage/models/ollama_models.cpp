@@ -66,26 +66,28 @@ fs::path blob(const fs::path& folder, const std::string& hex)
 
 void list_manifest(const fs::path& folder, const fs::path& manifest, ModelListing& listing)
 {
-    const auto file = engine::MappedFile::open(manifest, limits::config_bytes, "C1");
+    const auto file = engine::MappedFile::open(manifest, limits::config_bytes, ErrorCode::ModelC1);
     const auto document = engine::parse_strict_json(file->text(), {limits::json_depth, limits::json_values},
-                                                    engine::Refusal(manifest.string()), "C1");
+                                                    engine::Refusal(manifest.string()), ErrorCode::ModelC1);
     const auto layers = document.is_object() ? document.find("layers") : document.end();
-    if (layers == document.end() || !layers->is_array()) return listing.note(manifest, "it has no list of layers");
+    if (layers == document.end() || !layers->is_array())
+        return listing.note(manifest, Text("it has no list of layers"));
     const nlohmann::json* model = nullptr;
     for (const nlohmann::json& layer : *layers) {
         if (!layer.is_object()) continue;
         const auto type = layer.find("mediaType");
         if (type == layer.end()) continue;
-        if (*type == adapter_layer) return listing.note(manifest, "it needs an adapter, which is not supported");
+        if (*type == adapter_layer)
+            return listing.note(manifest, Text("it needs an adapter, which is not supported"));
         if (*type == model_layer && !model) model = &layer;
     }
-    if (!model) return listing.note(manifest, "it has no layer with a GGUF file");
+    if (!model) return listing.note(manifest, Text("it has no layer with a GGUF file"));
     const auto hex = digest_of(*model);
-    if (!hex) return listing.note(manifest, "the digest of its model is no SHA-256");
+    if (!hex) return listing.note(manifest, Text("the digest of its model is no SHA-256"));
     const fs::path path = blob(folder, *hex);
     std::error_code unknown;
     if (!fs::is_regular_file(path, unknown))
-        return listing.note(manifest, "its file " + path.filename().string() + " is missing");
+        return listing.note(manifest, Text("its file {0} is missing", path.filename().string()));
     listing.add({name_of(manifest, folder / "manifests"), ModelSource::Ollama, path});
 }
 

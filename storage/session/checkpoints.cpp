@@ -13,7 +13,7 @@ namespace {
 
 bool concerns_snapshot(const Error& error)
 {
-    return error.code().starts_with("PAL-SNAP-") || error.code().starts_with("PAL-POLICY-05");
+    return is_about_snapshot(error.code()) || error.code() == ErrorCode::DamagedPolicyState;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point then)
@@ -40,8 +40,8 @@ uint64_t Checkpoints::largest_payload(const engine::SessionState& state) const
         kv_type_name(state.kv_type) != begun.kv_type || state.given.text() != begun.policy_given ||
         state.question_room != static_cast<int32_t>(question_ids.size()) ||
         (!state.question_ids.empty() && state.question_ids != question_ids))
-        throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",
-                    "its text is safe; read it again");
+        throw Error(ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text("saved session"),
+                    Text("it has other settings than the session"), Text("read its text again"));
     return engine::Session::largest_lists(*context_.model, state);
 }
 
@@ -49,6 +49,18 @@ engine::SessionState Checkpoints::load(const SnapshotInfo& snapshot) const
 {
     return context_.store.snapshots.load(snapshot.id,
                                          [&](const engine::SessionState& s) { return largest_payload(s); });
+}
+
+void Checkpoints::refuse_without_reading(const Error& first) const
+{
+    const uint64_t planned = context_.stream.tokens();
+    const std::string count = format_count(planned);
+    const auto time = rate_.time_to_read(planned);
+    throw Error(ErrorKind::Failed, first.code(), context_.subject(), first.text(),
+                time ? Text("{0}; its text is safe; choose {1} to read its {2} tokens again, about {3}",
+                            first.remedy(), Setting::Reread, count, *time)
+                     : Text("{0}; its text is safe; choose {1} to read its {2} tokens again", first.remedy(),
+                            Setting::Reread, count));
 }
 
 bool Checkpoints::restore_newest()
@@ -67,7 +79,7 @@ bool Checkpoints::restore_newest()
             }
             context_.session = engine::Session::restore(context_.model, state);
             last_bytes_ = 2 * snapshot.bytes; // log and file
-            if (first) context_.listener.note(std::string(first->what()) + "; an older one is used");
+            if (first) context_.listener.note(Text("{0}; an older one is used", sentence_of(*first)));
             // Snapshots keeps the newest two: a damaged one would push out an intact one.
             for (const int64_t id : damaged)
                 if (!read_only) store.snapshots.remove(id);
@@ -76,16 +88,11 @@ bool Checkpoints::restore_newest()
             return true;
         } catch (const Error& error) {
             if (!concerns_snapshot(error)) throw;
-            if (error.code() == "PAL-SNAP-03") damaged.push_back(snapshot.id);
+            if (error.code() == ErrorCode::DamagedSnapshot) damaged.push_back(snapshot.id);
             if (!first) first = error;
         }
     }
-    if (first && !context_.options.reread) {
-        throw Error(ErrorKind::Failed, first->code(), "session '" + printable(context_.info.name) + "'",
-                    first->text(),
-                    first->remedy() + "; its text is safe; give --reread to read its " + format_count(planned) +
-                        " tokens again" + rate_.time_to_read(planned));
-    }
+    if (first && !context_.options.reread) refuse_without_reading(*first);
     if (read_only) return false;
     for (const int64_t id : damaged) // the others can still be used on the device that made them
         store.snapshots.remove(id);
@@ -139,10 +146,10 @@ void Checkpoints::save_if_there_is_room()
 try {
     save();
 } catch (const Error& error) {
-    if (error.code() != "PAL-DISK-01") throw;
+    if (error.code() != ErrorCode::DiskFull) throw;
     saved_at_ = Clock::now(); // wait before the next attempt
-    context_.listener.note("the state at " + format_count(context_.position()) +
-                           " tokens is not saved: " + error.text());
+    context_.listener.note(
+        Text("the state at {0} tokens is not saved: {1}", format_count(context_.position()), error.text()));
     try {
         context_.store.snapshots.sweep(); // removes the blocks that were written
     } catch (const Error&) {

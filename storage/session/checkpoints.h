@@ -62,6 +62,7 @@ private:
     engine::SessionState load(const SnapshotInfo& snapshot) const;
     uint64_t largest_payload(const engine::SessionState& state) const;
     uint64_t expected_bytes() const;
+    [[noreturn]] void refuse_without_reading(const Error& first) const; // `first`: why no checkpoint can be used
 
     SessionContext& context_;
     const SessionFraming& framing_;

@@ -7,7 +7,7 @@ namespace palimpsest::storage {
 
 inline bool is_device_loss(const Error& error)
 {
-    return error.code() == "PAL-GPU-03";
+    return error.code() == ErrorCode::GpuLost;
 }
 
 } // namespace palimpsest::storage

@@ -56,11 +56,16 @@ Reading reading_of(const std::string& ending)
     return at == std::end(formats) ? Reading::Text : at->reading;
 }
 
-[[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
+Text subject_of(const std::string& name)
 {
-    throw Error(ErrorKind::Failed, "PAL-DOC-02", subject,
-                std::string(format) + " files cannot be read in this version",
-                "convert it to plain text or Markdown");
+    return Text::verbatim(printable(name));
+}
+
+[[noreturn]] void refuse_format(const std::string& name, std::string_view format)
+{
+    throw Error(ErrorKind::Failed, ErrorCode::UnsupportedDocument, subject_of(name),
+                Text("{0} files cannot be read in this version", format),
+                Text("convert it to plain text or Markdown"));
 }
 
 } // namespace
@@ -80,17 +85,18 @@ Document::Document(const std::string& name, std::istream& in, std::stop_token st
     std::error_code failed;
     const fs::file_status status = fs::status(name, failed);
     if (!fs::exists(status))
-        throw Error(ErrorKind::NotFound, "PAL-DOC-00", printable(name), "there is no such file", "check the name");
+        throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, subject_of(name),
+                    Text("there is no such file"), Text("check the name"));
     if (fs::is_directory(status))
-        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it is a folder", "give the files in it");
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name), Text("it is a folder"),
+                    Text("give the files in it"));
     const std::string ending = lower_ending(name);
     for (const Format& format : formats)
-        if (ending == format.ending && format.reading == Reading::Refused)
-            refuse_format(printable(name), format.name);
+        if (ending == format.ending && format.reading == Reading::Refused) refuse_format(name, format.name);
     file_.open(name, std::ios::binary);
     if (!file_)
-        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it cannot be opened",
-                    "check its permissions");
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name), Text("it cannot be opened"),
+                    Text("check its permissions"));
     if (fs::is_regular_file(status)) total_ = fs::file_size(name, failed);
     source_ = &file_;
 }
@@ -115,13 +121,13 @@ bool Document::next(std::string& block)
 {
     wait_for_input();
     if (stop_.stop_requested())
-        throw Interrupted{"stopped while reading " + printable(name_) + "; nothing was saved"};
+        throw Interrupted{Text("stopped while reading {0}; nothing was saved", printable(name_))};
     block.resize(block_bytes);
     source_->read(block.data(), static_cast<std::streamsize>(block_bytes));
     block.resize(static_cast<size_t>(source_->gcount()));
     if (source_->bad())
-        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name_),
-                    "reading failed after " + std::to_string(read_) + " bytes", "check the disk and try again");
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
+                    Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
     if (read_ == 0) refuse_other_formats(block);
     read_ += block.size();
     hash_.push(std::as_bytes(std::span(block)));
@@ -152,14 +158,14 @@ void Document::wait_for_input() const
 void Document::refuse_other_formats(const std::string& head) const
 {
     for (const Format& format : formats)
-        if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(printable(name_), format.name);
+        if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(name_, format.name);
 }
 
 Documents open_documents(const std::vector<std::string>& names, std::istream& in, std::stop_token stop)
 {
     if (std::count(names.begin(), names.end(), "-") > 1)
-        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "-", "standard input can be read only once",
-                    "give it once, or files");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("-"),
+                    Text("standard input can be read only once"), Text("give it once, or files"));
     Documents documents;
     for (const std::string& name : names)
         documents.push_back(std::make_unique<Document>(name, in, stop));
@@ -176,9 +182,9 @@ std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in, s
         int32_t id = 0;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
         if (error != std::errc() || end != word.data() + word.size() || id < 0)
-            throw Error(ErrorKind::Failed, "PAL-TEXT-01", printable(name),
-                        "'" + printable(word) + "' at place " + std::to_string(ids.size()) + " is not a token id",
-                        "give whitespace-separated ids");
+            throw Error(ErrorKind::Failed, ErrorCode::UnknownToken, subject_of(name),
+                        Text("'{0}' at place {1} is not a token id", printable(word), ids.size()),
+                        Text("give whitespace-separated ids"));
         ids.push_back(id);
         word.clear();
     };

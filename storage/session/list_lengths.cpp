@@ -84,16 +84,16 @@ nlohmann::ordered_json lengths_json(const engine::Session& session)
     return LengthsReport::of(session).json(session.retention());
 }
 
-std::string lengths_sentence(const engine::Session& session)
+Text lengths_sentence(const engine::Session& session)
 {
+    const bool is_auto = budget_is_auto(session.options().policy);
     const ListLengths lengths = ListLengths::of(session.retention());
-    if (lengths.even() && !budget_is_auto(session.options().policy)) return "";
-    std::string sentence = format_count(lengths.least) + " to " + format_count(lengths.greatest) +
-                           " tokens per layer and head, " + count(lengths.mean()) + " on average";
-    if (budget_is_auto(session.options().policy))
-        sentence +=
-            "; as many as attention needs, at most " + format_count(static_cast<uint64_t>(budget_of(session)));
-    return sentence;
+    if (lengths.even() && !is_auto) return {};
+    const std::string least = format_count(lengths.least), greatest = format_count(lengths.greatest);
+    const std::string mean = count(lengths.mean());
+    if (!is_auto) return Text("{0} to {1} tokens per layer and head, {2} on average", least, greatest, mean);
+    return Text("{0} to {1} tokens per layer and head, {2} on average; as many as attention needs, at most {3}",
+                least, greatest, mean, format_count(static_cast<uint64_t>(budget_of(session))));
 }
 
 } // namespace palimpsest::storage

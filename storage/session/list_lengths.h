@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/session/session.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::storage {
 
@@ -19,12 +20,12 @@ struct ListLengths {
     double mean() const;
 };
 
-// Budget that the session was created with; for --budget none, the policy's capacity.
+// Budget that the session was created with; without a budget, the policy's capacity.
 int32_t budget_of(const engine::Session& session);
 // Maximum average list length. Equals the budget, except for retrieval policies, whose budget limits only
 // attention.
 int32_t capacity_of(const engine::Session& session);
-// Formatted as --budget accepts it: "2048", or "none".
+// As a user gives it: "2048", or "none".
 std::string budget_text(int32_t budget);
 
 // The member "budgets": how long the lists may be, and with a map how long they are.
@@ -39,6 +40,6 @@ struct LengthsReport {
 nlohmann::ordered_json lengths_json(const engine::Session& session);
 // "12 to 64 tokens per layer and head, 31.4 on average; as many as attention needs, at most 64"; empty if all lists
 // have the length that the budget gives.
-std::string lengths_sentence(const engine::Session& session);
+Text lengths_sentence(const engine::Session& session);
 
 } // namespace palimpsest::storage

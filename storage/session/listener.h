@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/session/session.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::storage {
 
@@ -26,7 +27,7 @@ class Listener {
 public:
     virtual ~Listener() = default;
     // A sentence to show the user; may contain text of a document.
-    virtual void note(const std::string& /*sentence*/) {}
+    virtual void note(const Text& /*sentence*/) {}
     // Called after every super-chunk. The session may be read but not changed.
     virtual void progress(const ReadingProgress& /*progress*/, const engine::Session& /*session*/) {}
     // Called before a message is fed: the session state may be captured.
@@ -40,7 +41,7 @@ public:
 
 // Thrown when a stop was requested; `message` says what is safe and how to go on.
 struct Interrupted {
-    std::string message;
+    Text message;
 };
 
 } // namespace palimpsest::storage

@@ -32,25 +32,22 @@ std::string model_title(const engine::ModelFiles& files)
 Error with_model_name(const Error& error, const fs::path& path)
 {
     if (!is_ollama_blob(path)) return error;
-    const std::string name = model_name(path), file = path.filename().string();
-    const auto named = [&](std::string text) {
-        for (const std::string& shown : {path.string(), printable(path.string()), file, printable(file)})
-            for (size_t at = text.find(shown); at != std::string::npos; at = text.find(shown, at + name.size()))
-                text.replace(at, shown.size(), name);
-        return text;
-    };
-    return {error.kind(),        error.code(),   named(error.subject()),
-            named(error.text()), error.remedy(), error.offset()};
+    const std::string subject = error.subject().english();
+    if (subject != path.string() && subject != printable(path.string())) return error;
+    return {error.kind(), error.code(),   Text::verbatim(printable(model_name(path))),
+            error.text(), error.remedy(), error.offset()};
 }
 
-std::vector<std::string> notes_of_default(const SessionChoice& options, const engine::Model& model)
+std::vector<Text> notes_of_default(const SessionChoice& options, const engine::Model& model)
 {
     if (!options.model.empty() || !set_default().empty()) return {};
-    std::vector<std::string> notes = installed_model(model_folders(), model.files().path).skipped;
+    std::vector<Text> notes = installed_model(model_folders(), model.files().path).skipped;
     if (model.files().path == shipped_model())
-        notes.push_back("no model is named or installed: the tiny built-in model answers, which shows how it works "
-                        "and knows very little. For real answers give --model (see palimpsest models list), or "
-                        "install one with packaging/get-model");
+        notes.push_back(
+            Text("no model is named or installed: the tiny built-in model answers, which shows how it works "
+                 "and knows very little. For real answers choose another {0} ({1}), or install one with "
+                 "packaging/get-model",
+                 Setting::Model, Step::ListModels));
     return notes;
 }
 
@@ -78,7 +75,7 @@ void require_host_memory(const engine::Model& model, const SessionChoice& option
 
 } // namespace
 
-std::optional<std::string> note_of_memory(const engine::Model& model, const SessionChoice& options, int sessions)
+std::optional<Text> note_of_memory(const engine::Model& model, const SessionChoice& options, int sessions)
 try {
     if (model.backend().memory()) return std::nullopt;
     const engine::SessionOptions planned = options_to_plan(options, model.config());
@@ -100,7 +97,7 @@ std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, co
         }
         return engine::Model::load(path, std::move(backend), loading);
     });
-    if (!model) throw Interrupted{"stopped while the model was loaded; nothing was changed"};
+    if (!model) throw Interrupted{Text("stopped while the model was loaded; nothing was changed")};
     if (!model->backend().memory()) require_host_memory(*model, own, sessions);
     return model;
 }

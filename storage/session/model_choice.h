@@ -1,4 +1,4 @@
-// Resolves --model to a loaded model: a path, the name of an installed model, or the default.
+// Resolves the name of a model to a loaded model: a path, the name of an installed model, or the default.
 #pragma once
 
 #include <filesystem>
@@ -31,8 +31,9 @@ std::string display_name(const engine::Model& model);
 // The name stored in the model; if there is none, or the file belongs to Ollama, the file's name.
 std::string model_title(const engine::ModelFiles& files);
 
-// Runs `work`. In its errors, replaces the file name of an Ollama model, which is a digest, by the model's name.
+// The error with the name of an Ollama model as its subject, instead of its file, whose name is a digest.
 Error with_model_name(const Error& error, const std::filesystem::path& path);
+// Runs `work`; its errors are worded by with_model_name.
 template<class Work>
 auto with_names(const std::filesystem::path& path, Work&& work)
 try {
@@ -43,9 +44,8 @@ try {
 
 // Notes for users who named no model: installed models that cannot run, and that the shipped model was used, which
 // is too small to answer well.
-std::vector<std::string> notes_of_default(const SessionChoice& options, const engine::Model& model);
+std::vector<Text> notes_of_default(const SessionChoice& options, const engine::Model& model);
 // A warning if the model and `sessions` sessions take most of the memory, or more than is available.
-std::optional<std::string> note_of_memory(const engine::Model& model, const SessionChoice& options,
-                                          int sessions = 1);
+std::optional<Text> note_of_memory(const engine::Model& model, const SessionChoice& options, int sessions = 1);
 
 } // namespace palimpsest::storage

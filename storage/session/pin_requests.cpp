@@ -11,8 +11,8 @@ PinRequests::PinRequests(SessionContext& context) : context_(context), requests_
     for (const std::string& request : requests_)
         parse_pin(request);
     if (context_.options.read_only && !requests_.empty())
-        throw Error(ErrorKind::Usage, "PAL-PIN-04", "--pin", "the session is not changed here",
-                    "pin while it is read (palimpsest read) or in palimpsest chat: /pin");
+        throw Error(ErrorKind::Usage, ErrorCode::PinsUnavailable, Text(Setting::Pin),
+                    Text("the session is not changed here"), Text(Step::PinWhileReading));
 }
 
 void PinRequests::look_for(const std::vector<StreamPart>& stream, bool all_must_be_there,
@@ -30,7 +30,7 @@ void PinRequests::look_for(const std::vector<StreamPart>& stream, bool all_must_
         if (with_them) with_them();
     });
     requests_ = std::move(change.missing);
-    for (const std::string& note : change.notes)
+    for (const Text& note : change.notes)
         context_.listener.note(note);
     pins.take(std::move(change), *context_.session);
 }

@@ -17,10 +17,15 @@ using engine::TokenRange;
 
 constexpr std::string_view passage_mark = "text:";
 
-[[noreturn]] void refuse(const std::string& text, const std::string& what)
+[[noreturn]] void refuse(const Text& what)
 {
-    throw Error(ErrorKind::Usage, "PAL-PIN-02", "--pin", "'" + printable(text) + "' " + what,
-                "give token numbers such as 0-99,150 or a passage of the text");
+    throw Error(ErrorKind::Usage, ErrorCode::InvalidPin, Text(Setting::Pin), what,
+                Text("give token numbers such as 0-99,150 or a passage of the text"));
+}
+
+[[noreturn]] void refuse_list(const std::string& text)
+{
+    refuse(Text("'{0}' is no list of token numbers", printable(text)));
 }
 
 std::vector<TokenRange> parse_ranges(const std::string& text)
@@ -31,7 +36,7 @@ std::vector<TokenRange> parse_ranges(const std::string& text)
     const auto number = [&] {
         uint32_t value = 0;
         const auto [next, problem] = std::from_chars(at, end, value);
-        if (problem != std::errc{} || value == UINT32_MAX) refuse(text, "is no list of token numbers");
+        if (problem != std::errc{} || value == UINT32_MAX) refuse_list(text);
         at = next;
         return value;
     };
@@ -40,9 +45,9 @@ std::vector<TokenRange> parse_ranges(const std::string& text)
         TokenRange& range = ranges.emplace_back();
         range.first = number();
         range.last = (take('-') ? number() : range.first) + 1;
-        if (range.first >= range.last) refuse(text, "ends before it begins");
+        if (range.first >= range.last) refuse(Text("'{0}' ends before it begins", printable(text)));
     } while (take(','));
-    if (at != end) refuse(text, "is no list of token numbers");
+    if (at != end) refuse_list(text);
     return ranges;
 }
 
@@ -61,12 +66,12 @@ uint64_t price(const engine::Session& session)
            engine::token_bytes(session.model().config(), *session.options().kv_type);
 }
 
-std::string place_of_pins(const engine::Session& session)
+Text place_of_pins(const engine::Session& session)
 {
     const int32_t layers = layers_with_pins(session), all = session.model().config().layers;
-    if (layers == all) return "in every layer and head";
-    if (layers == 0) return "in no layer, as each keeps its whole window";
-    return "in every head of " + std::to_string(layers) + " of " + std::to_string(all) + " layers";
+    if (layers == all) return Text("in every layer and head");
+    if (layers == 0) return Text("in no layer, as each keeps its whole window");
+    return Text("in every head of {0} of {1} layers", layers, all);
 }
 
 // Fraction of the already read pinned tokens that are kept; 1 if none was read.
@@ -80,6 +85,13 @@ double held(const engine::Session& session)
         held += session.held(range) * static_cast<double>(last - range.first);
     }
     return tokens > 0 ? held / tokens : 1;
+}
+
+std::string fixed(double number, int digits)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", digits, number);
+    return text;
 }
 
 } // namespace
@@ -142,12 +154,12 @@ std::vector<std::string> PinSearch::missing() const
     return missing;
 }
 
-void refuse_missing(const std::vector<std::string>& missing, const std::string& where)
+void refuse_missing(const std::vector<std::string>& missing, const Text& where)
 {
     if (missing.empty()) return;
-    throw Error(ErrorKind::NotFound, "PAL-PIN-03", "--pin",
-                "'" + printable(missing.front()) + "' is not in " + printable(where),
-                "give the words as they are written there, or token numbers such as 0-99");
+    throw Error(ErrorKind::NotFound, ErrorCode::PinNotFound, Text(Setting::Pin),
+                Text("'{0}' is not in {1}", printable(missing.front()), where),
+                Text("give the words as they are written there, or token numbers such as 0-99"));
 }
 
 engine::Pins joined(const std::vector<FoundPin>& pins)
@@ -159,7 +171,7 @@ engine::Pins joined(const std::vector<FoundPin>& pins)
 }
 
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
-                     const engine::Model& model, const std::string& where)
+                     const engine::Model& model, const Text& where)
 {
     if (requests.empty()) return {};
     PinSearch search(requests, model);
@@ -175,9 +187,10 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
     PinSearch search(requests, model);
     for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
         if (!documents[i]->total_bytes())
-            throw Error(ErrorKind::Usage, "PAL-PIN-04", printable(documents[i]->name()),
-                        "it can be read only once, and --pin looks for its passage first",
-                        "give a file, or token numbers such as 0-99");
+            throw Error(ErrorKind::Usage, ErrorCode::PinsUnavailable,
+                        Text::verbatim(printable(documents[i]->name())),
+                        Text("it can be read only once, and {0} looks for its passage first", Setting::Pin),
+                        Text("give a file, or token numbers such as 0-99"));
         Document again = documents[i]->again();
         const engine::Tokenizer& tokenizer = require_tokenizer(model);
         search.skip(framing[i]);
@@ -191,20 +204,24 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
                             search.push(ids);
                         });
     }
-    refuse_missing(search.missing(), documents.size() == 1 ? documents[0]->name() : "the documents");
+    refuse_missing(search.missing(),
+                   documents.size() == 1 ? Text::verbatim(printable(documents[0]->name())) : Text("the documents"));
     return joined(search.found());
 }
 
-std::string pins_sentence(const engine::Session& session)
+Text pins_sentence(const engine::Session& session)
 {
-    char text[224];
-    std::snprintf(text, sizeof text,
-                  "%s tokens take %.1f %% of the %s %s (%s); %.0f %% of what was read of them is held",
-                  format_count(session.pins().tokens()).c_str(),
-                  100.0 * static_cast<double>(session.pins().tokens()) / capacity_of(session),
-                  capacity_of(session) == session.options().budget ? "budget" : "room for everything",
-                  place_of_pins(session).c_str(), format_bytes(price(session)).c_str(), 100 * held(session));
-    return text;
+    const uint64_t tokens = session.pins().tokens();
+    const std::string count = format_count(tokens), bytes = format_bytes(price(session));
+    const std::string share = fixed(100.0 * static_cast<double>(tokens) / capacity_of(session), 1);
+    const std::string kept = fixed(100 * held(session), 0);
+    const Text place = place_of_pins(session);
+    if (capacity_of(session) == session.options().budget)
+        return Text("{0} tokens take {1} % of the budget {2} ({3}); {4} % of what was read of them is held", count,
+                    share, place, bytes, kept);
+    return Text(
+        "{0} tokens take {1} % of the room for everything {2} ({3}); {4} % of what was read of them is held", count,
+        share, place, bytes, kept);
 }
 
 PinsReport PinsReport::of(const engine::Session& session)

@@ -1,4 +1,4 @@
-// Parses and resolves the values of --pin: token numbers, or a passage that is searched for in the stream.
+// Parses and resolves pin requests: token numbers, or a passage that is searched for in the stream.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "engine/session/session.h"
 #include "engine/text/passage_finder.h"
+#include "kernels/base/text.h"
 #include "storage/session/document.h"
 
 namespace palimpsest::storage {
@@ -47,11 +48,11 @@ private:
 };
 
 // Throws Error (NotFound, PAL-PIN-03) that names the first of `missing`, if any.
-void refuse_missing(const std::vector<std::string>& missing, const std::string& where);
+void refuse_missing(const std::vector<std::string>& missing, const Text& where);
 engine::Pins joined(const std::vector<FoundPin>& pins);
 // For a stream in memory.
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
-                     const engine::Model& model, const std::string& where);
+                     const engine::Model& model, const Text& where);
 // For a stream of documents, with `framing` tokens before each; `first_text`: no text was fed before. Reads the
 // documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an input that can be
 // read only once), NotFound (PAL-PIN-03).
@@ -60,7 +61,7 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
 
 // Cost of the pins: "12 tokens take 0.6 % of the budget in every layer and head (36 kB); 100 % of what was read of
 // them is held".
-std::string pins_sentence(const engine::Session& session);
+Text pins_sentence(const engine::Session& session);
 
 // The member "pins": what they take, and with a map how much of them is kept.
 struct PinsReport {

@@ -8,9 +8,9 @@
 namespace palimpsest::storage {
 namespace {
 
-[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& remedy)
+[[noreturn]] void refuse(const Text& subject, const Text& what, const Text& remedy)
 {
-    throw Error(ErrorKind::Usage, "PAL-OPTION-06", option, what, remedy);
+    throw Error(ErrorKind::Usage, ErrorCode::UnusableQuestion, subject, what, remedy);
 }
 
 bool is_blank(const std::string& text)
@@ -39,29 +39,32 @@ std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_temp
     return ids;
 }
 
-void require_question(const std::string& option, const std::string& question)
+void require_question(const Text& subject, const std::string& question)
 {
-    if (is_blank(question)) refuse(option, "the question is empty", "give a question, or leave it out");
+    if (is_blank(question))
+        refuse(subject, Text("the question is empty"), Text("give a question, or leave it out"));
 }
 
 void make_room_for(const std::vector<engine::TokenId>& question_ids, const engine::ModelConfig& model,
-                   const std::string& option, engine::SessionOptions& options)
+                   const Text& subject, engine::SessionOptions& options)
 {
     if (std::ssize(question_ids) >= model.context - options.chunk)
-        refuse(option,
-               "the question has " + format_count(question_ids.size()) + " tokens, and the model was trained on " +
-                   format_count(static_cast<uint64_t>(model.context)) + " positions, a chunk of " +
-                   std::to_string(options.chunk) + " among them",
-               "give a shorter question or a smaller --chunk");
+        refuse(subject,
+               Text("the question has {0} tokens, and the model was trained on {1} positions, a chunk of {2} among "
+                    "them",
+                    format_count(question_ids.size()), format_count(static_cast<uint64_t>(model.context)),
+                    options.chunk),
+               Text("give a shorter question, or choose a smaller {0}", Setting::Chunk));
     options.question_room = static_cast<int32_t>(question_ids.size());
 }
 
-void steer(engine::Session& session, const std::vector<engine::TokenId>& question_ids, const std::string& option)
+void steer(engine::Session& session, const std::vector<engine::TokenId>& question_ids, const Text& subject)
 {
     if (!session.policy().signals().any())
-        refuse(option,
-               "--policy " + session.options().policy.text() + " looks at no attention and would keep the same",
-               "use a policy that does, such as snapkv or treekv");
+        refuse(
+            subject,
+            Text("the policy {0} looks at no attention and would keep the same", session.options().policy.text()),
+            Text("choose a policy that does, such as snapkv or treekv"));
     session.set_question_ids(question_ids);
 }
 

@@ -53,8 +53,8 @@ private:
 
 [[noreturn]] void interrupted(const engine::Session& session)
 {
-    throw Interrupted{"stopped after " + format_count(session.tokens_seen()) +
-                      " tokens; nothing was saved, run it again to start over"};
+    throw Interrupted{Text("stopped after {0} tokens; nothing was saved, run it again to start over",
+                           format_count(session.tokens_seen()))};
 }
 
 } // namespace
@@ -68,20 +68,22 @@ nlohmann::ordered_json Coverage::json() const
             {"nul_characters", nul_characters}};
 }
 
-std::string Coverage::sentence() const
+Text Coverage::sentence() const
 {
-    std::string text = format_count(tokens_read) + " of " + format_count(tokens_in_input) + " tokens read";
-    if (complete()) text += ", nothing cut";
-    if (invalid_sequences > 0) text += "; " + format_count(invalid_sequences) + " invalid byte sequences replaced";
-    if (nul_characters > 0) text += "; " + format_count(nul_characters) + " NUL characters dropped";
-    return text;
+    const std::string read = format_count(tokens_read), all = format_count(tokens_in_input);
+    std::vector<Text> clauses{complete() ? Text("{0} of {1} tokens read, nothing cut", read, all)
+                                         : Text("{0} of {1} tokens read", read, all)};
+    if (invalid_sequences > 0)
+        clauses.push_back(Text("{0} invalid byte sequences replaced", format_count(invalid_sequences)));
+    if (nul_characters > 0) clauses.push_back(Text("{0} NUL characters dropped", format_count(nul_characters)));
+    return joined(clauses, "; ");
 }
 
 void check_complete(const Coverage& coverage, bool required, const std::string& subject)
 {
     if (!required || coverage.complete()) return;
-    throw Error(ErrorKind::Failed, "PAL-DOC-04", printable(subject), coverage.sentence(),
-                "drop --require-complete to accept that");
+    throw Error(ErrorKind::Failed, ErrorCode::IncompleteReading, Text::verbatim(printable(subject)),
+                coverage.sentence(), Text("leave {0} out to accept that", Setting::RequireComplete));
 }
 
 Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
@@ -139,8 +141,9 @@ void encode_document(Document& document, const engine::Tokenizer& tokenizer, boo
 const engine::Tokenizer& require_tokenizer(const engine::Model& model)
 {
     if (model.tokenizer()) return *model.tokenizer();
-    throw Error(ErrorKind::Failed, "PAL-MODEL-13", model.files().path.string(),
-                "it has no tokenizer that this version reads", "give token ids with --token-ids, or another model");
+    throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text::verbatim(model.files().path.string()),
+                Text("it has no tokenizer that this version reads"),
+                Text("give {0}, or {1}", Setting::TokenIds, Step::ChooseModel));
 }
 
 } // namespace palimpsest::storage

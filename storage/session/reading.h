@@ -8,6 +8,7 @@
 
 #include "engine/session/session.h"
 #include "engine/text/document_encoder.h"
+#include "kernels/base/text.h"
 #include "storage/session/document.h"
 #include "storage/session/reading_meter.h"
 
@@ -21,7 +22,7 @@ struct Coverage {
     uint64_t nul_characters = 0;    // dropped
     bool complete() const { return tokens_read == tokens_in_input; }
     nlohmann::ordered_json json() const;
-    std::string sentence() const;
+    Text sentence() const;
 };
 
 // Throws Error (Failed, PAL-DOC-04) if `required` and the coverage is incomplete.

@@ -28,10 +28,11 @@ void ReadingRate::store()
     seconds_ = 0;
 }
 
-std::string ReadingRate::time_to_read(uint64_t tokens) const
+std::optional<std::string> ReadingRate::time_to_read(uint64_t tokens) const
 {
     const double rate = std::atof(context_.store.settings.get(key()).value_or("0").c_str());
-    return rate > 0 ? ", about " + format_duration(static_cast<double>(tokens) / rate) : "";
+    if (rate <= 0) return std::nullopt;
+    return format_duration(static_cast<double>(tokens) / rate);
 }
 
 } // namespace palimpsest::storage

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "storage/session/session_context.h"
@@ -14,7 +15,7 @@ public:
 
     void add(uint64_t tokens, double seconds);
     void store(); // within a transaction of the caller's; does nothing until enough was read
-    std::string time_to_read(uint64_t tokens) const; // ", about 3 min"; empty if the rate was never measured
+    std::optional<std::string> time_to_read(uint64_t tokens) const; // "3:05 min"; nullopt if it was never measured
 
 private:
     std::string key() const;

@@ -7,8 +7,8 @@
 
 namespace palimpsest::storage {
 
-// Throws Error: Failed (PAL-SNAP-02) for another model file, Usage (PAL-SESSION-06) for another --model or
-// --compute.
+// Throws Error: Failed (PAL-SNAP-02) for another model file, Usage (PAL-SESSION-06) for another model or
+// compute setting.
 void check_model(const SessionContext& context);
 // Throws Error (Usage, PAL-SESSION-06) for an option of the cache or its policy that was given and differs.
 // REQUIRES: context.session.

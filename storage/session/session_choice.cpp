@@ -13,9 +13,10 @@
 namespace palimpsest::storage {
 namespace {
 
-[[noreturn]] void bad_value(const std::string& option, const std::string& value, const std::string& remedy)
+[[noreturn]] void bad_value(Setting setting, const std::string& value, const Text& remedy)
 {
-    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, "'" + printable(value) + "' is not possible", remedy);
+    throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text(setting),
+                Text("'{0}' is not possible", printable(value)), remedy);
 }
 
 constexpr std::string_view q8 = "q8";
@@ -27,7 +28,7 @@ std::optional<kernels::DType> parse_kv_type(const std::string& text)
     if (text == "f16") return kernels::DType::F16;
     if (text == "bf16") return kernels::DType::BF16;
     if (text == q8) return kernels::DType::Q8_0;
-    bad_value("--kv-type", text, "use auto, f32, f16, bf16 or q8");
+    bad_value(Setting::KvType, text, Text("choose auto, f32, f16, bf16 or q8"));
 }
 
 template<class T>
@@ -44,9 +45,7 @@ std::optional<T> parse_number(std::string_view text)
 int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
 {
     if (options.chunk < 1)
-        throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--chunk",
-                    "'" + std::to_string(options.chunk) + "' is not possible",
-                    "give a number of tokens, at least 1");
+        bad_value(Setting::Chunk, std::to_string(options.chunk), Text("give a number of tokens, at least 1"));
     const kernels::DType type = engine::kv_type_of(options, m, {}); // f16 and bf16 have the same size
     const uint64_t in_all_layers = static_cast<uint64_t>(m.layers) * engine::token_bytes(m, type);
     const uint64_t chunk = static_cast<uint64_t>(options.chunk) * in_all_layers;
@@ -54,10 +53,10 @@ int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const en
         return engine::cache_bytes(m, type, static_cast<uint64_t>(budget)) <= bytes - chunk;
     };
     if (bytes < chunk || !fits(1))
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", "--budget",
-                    format_bytes(bytes) + " hold " + std::to_string(bytes / in_all_layers) +
-                        " tokens of this model and a chunk alone takes " + std::to_string(options.chunk),
-                    "give more memory or a smaller --chunk");
+        throw Error(ErrorKind::Resources, ErrorCode::OutOfMemory, Text(Setting::Budget),
+                    Text("{0} hold {1} tokens of this model and a chunk alone takes {2}", format_bytes(bytes),
+                         bytes / in_all_layers, options.chunk),
+                    Text("give more memory, or choose a smaller {0}", Setting::Chunk));
     int32_t good = 1;
     int64_t bad = engine::layers_without_window(m) > 0 ? int64_t{engine::no_budget} : int64_t{m.context} + 1;
     while (bad - good > 1) {
@@ -83,10 +82,12 @@ int32_t parse_budget(const std::string& given, const std::string& text, const en
                             static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*length.input))));
     }
     if (text.ends_with('%') && !length.input)
-        bad_value("--budget", given, "a share needs an input whose length is known: a file, not standard input");
-    bad_value("--budget", given,
-              "give tokens (2048), memory (512MiB), a share of the input (25%), auto, auto with the most of these "
-              "(auto:2048), or none");
+        bad_value(Setting::Budget, given,
+                  Text("a share needs an input whose length is known: a file, not standard input"));
+    bad_value(
+        Setting::Budget, given,
+        Text("give tokens (2048), memory (512MiB), a share of the input (25%), auto, auto with the most of these "
+             "(auto:2048), or none"));
 }
 
 constexpr const char *auto_value = "auto", *exact = "f32";
@@ -99,14 +100,14 @@ engine::PositionMode positions_that_fit(const engine::PolicySpec& policy, const 
 {
     const bool fits = length.stream && *length.stream <= static_cast<uint64_t>(model.context);
     const engine::PolicyInfo* info = engine::find_policy(policy.name); // null: refused when the policy is created
-    return fits && info && info->positions.starts_with("original") ? engine::PositionMode::Original
-                                                                   : engine::PositionMode::Contiguous;
+    return fits && info && info->prefers_original ? engine::PositionMode::Original
+                                                  : engine::PositionMode::Contiguous;
 }
 
 bool chooses_budget(const engine::PolicyInfo& info)
 {
     return std::any_of(info.parameters.begin(), info.parameters.end(), [](const engine::ParameterInfo& p) {
-        return p.key == budget_key && p.range.find(auto_value) != std::string::npos;
+        return p.key == budget_key && std::ranges::find(p.choices, auto_value) != p.choices.end();
     });
 }
 
@@ -124,7 +125,7 @@ std::string compute_name(const kernels::Backend& backend)
 
 kernels::BackendChoice SessionChoice::backend() const
 {
-    if (compute != auto_value && compute != exact) bad_value("--compute", compute, "use auto or f32");
+    if (compute != auto_value && compute != exact) bad_value(Setting::Compute, compute, Text("choose auto or f32"));
     return {.device = device, .threads = threads, .simd = simd, .exact_products = compute == exact};
 }
 
@@ -140,16 +141,16 @@ engine::PolicySpec SessionChoice::policy_spec() const
     if (!budget_is_auto()) return spec;
     const engine::PolicyInfo* info = engine::find_policy(spec.name); // null: refused when the policy is created
     if (info && !chooses_budget(*info))
-        throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--budget",
-                    "a budget of '" + printable(budget) + "' needs a policy that chooses by attention, and " +
-                        spec.name + " is none",
-                    "use one such as snapkv, or give tokens (2048)");
+        throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text(Setting::Budget),
+                    Text("a budget of '{0}' needs a policy that chooses by attention, and {1} is none",
+                         printable(budget), spec.name),
+                    Text("choose one such as snapkv, or give tokens (2048)"));
     const auto [given, is_new] = spec.parameters.emplace(budget_key, auto_value);
     if (!is_new && given->second != auto_value)
-        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--budget",
-                    "'" + printable(budget) + "' and the policy's budget=" + printable(given->second) +
-                        " exclude each other",
-                    "leave out one of them");
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::Budget),
+                    Text("'{0}' and the policy's budget={1} exclude each other", printable(budget),
+                         printable(given->second)),
+                    Text("leave out one of them"));
     return spec;
 }
 
@@ -165,7 +166,7 @@ engine::SessionOptions SessionChoice::session(const engine::ModelConfig& config,
     else if (positions == "original")
         result.positions = engine::PositionMode::Original;
     else if (positions != "contiguous")
-        bad_value("--positions", positions, "use auto, contiguous or original");
+        bad_value(Setting::Positions, positions, Text("choose auto, contiguous or original"));
     if (budget == "none")
         result.budget = engine::no_budget;
     else if (!budget.empty() && budget != auto_value)

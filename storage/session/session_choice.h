@@ -1,5 +1,5 @@
-// A user's choices for a session, named like the command's options: model, device, policy, budget, sampling; and
-// the engine options they resolve to. Filled from a command line or by the window.
+// A user's choices for a session: model, device, policy, budget, sampling; and the engine options they resolve to.
+// Filled from a command line or by the window.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 #include "engine/model/config/model_config.h"
 #include "engine/session/session_options.h"
 #include "kernels/backend.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::storage {
 
 // Stream lengths that are known before the session starts.
 struct KnownLength {
     std::optional<uint64_t> input{};  // tokens of the document, for a budget that is a share
-    std::optional<uint64_t> stream{}; // all tokens ever fed; allows original positions for --positions auto
+    std::optional<uint64_t> stream{}; // all tokens ever fed; allows original positions for positions "auto"
 };
 
 struct SessionChoice {
@@ -34,13 +35,13 @@ struct SessionChoice {
     std::string system;            // system prompt of a new session; empty: none
     std::vector<std::string> pins; // token numbers or passages
     engine::SamplerOptions sampler;
-    // Whether the user gave this option ("kv-type", "top-p") explicitly; otherwise the value is a default, and a
-    // stored session's own value takes precedence. Empty: nothing was given.
-    std::function<bool(const std::string& option)> is_given{};
+    // Whether the user chose this setting explicitly; otherwise the value is a default, and a stored session's own
+    // value takes precedence. Empty: nothing was chosen.
+    std::function<bool(Setting)> is_given{};
 
-    bool given(const std::string& option) const { return is_given && is_given(option); }
+    bool given(Setting setting) const { return is_given && is_given(setting); }
     kernels::BackendChoice backend() const; // throws Error (Usage)
-    // Includes the effect of --budget auto. Throws Error (Usage) like session().
+    // Includes the effect of budget "auto". Throws Error (Usage) like session().
     engine::PolicySpec policy_spec() const;
     engine::SessionOptions session(const engine::ModelConfig& config, const KnownLength& length = {}) const;
     bool budget_is_auto() const { return budget == "auto" || budget.starts_with("auto:"); }
@@ -50,7 +51,7 @@ struct SessionChoice {
 // Whether the policy chooses how many tokens it keeps, up to the budget (parameter budget=auto).
 bool budget_is_auto(const engine::PolicySpec& policy);
 
-std::string kv_type_name(kernels::DType type);             // as --kv-type names it
-std::string compute_name(const kernels::Backend& backend); // as --compute names it
+std::string kv_type_name(kernels::DType type);             // as SessionChoice::kv_type
+std::string compute_name(const kernels::Backend& backend); // as SessionChoice::compute
 
 } // namespace palimpsest::storage

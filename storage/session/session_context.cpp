@@ -1,9 +1,15 @@
 #include "storage/session/session_context.h"
 
+#include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_settings.h"
 
 namespace palimpsest::storage {
+
+Text SessionContext::subject() const
+{
+    return Text("session '{0}'", printable(info.name));
+}
 
 SessionChoice SessionContext::begun_with() const
 {

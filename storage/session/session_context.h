@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/session/session.h"
+#include "kernels/base/text.h"
 #include "storage/session/listener.h"
 #include "storage/session/session_choice.h"
 #include "storage/session/session_pins.h"
@@ -20,14 +21,14 @@ namespace palimpsest::storage {
 struct StoredOptions {
     SessionChoice choice;
     double checkpoint_seconds = 60;
-    bool reread = false;                        // read the text again if every checkpoint is refused
-    bool read_only = false;                     // never write to the database; new tokens stay in memory
-    bool again = false;                         // read a file that was read before as a further document
-    bool talks = false;                         // a new session is a chat: its sampling is stored with it
-    std::optional<std::string> question{};      // a question that documents are read with in mind
-    std::string question_option = "--question"; // the option that gave it, for error messages
-    bool tells_catching_up = false;             // report progress to the listener while catching up, too
-    bool stays_empty = false;                   // leave it to the caller to discard a session that stays empty
+    bool reread = false;                     // read the text again if every checkpoint is refused
+    bool read_only = false;                  // never write to the database; new tokens stay in memory
+    bool again = false;                      // read a file that was read before as a further document
+    bool talks = false;                      // a new session is a chat: its sampling is stored with it
+    std::optional<std::string> question{};   // a question that documents are read with in mind
+    Text question_option{Setting::Question}; // where it was given, for error messages
+    bool tells_catching_up = false;          // report progress to the listener while catching up, too
+    bool stays_empty = false;                // leave it to the caller to discard a session that stays empty
     // A model that is loaded already and shared with other sessions; null: load the one that `choice` names. A
     // stored session must have been begun with it.
     std::shared_ptr<const engine::Model> model{};
@@ -51,6 +52,7 @@ struct SessionContext {
     }
     // Whether the last part is a document that was not read to its end.
     bool is_half_read() const { return stream.ends_with_document() && position() < stream.tokens(); }
+    Text subject() const; // of errors: "session 'NAME'"
     // The options the session was begun with, instead of those given now.
     SessionChoice begun_with() const;
 };

@@ -73,7 +73,7 @@ void SessionDocuments::read_now(Document& document, bool more_follow)
     }
     if (!context_.options.again && was_read(document)) {
         pin_requests_.look_for(context_.stream.parts(), !more_follow);
-        context_.listener.note(document.name() + " was read into this session before");
+        context_.listener.note(Text("{0} was read into this session before", document.name()));
         return;
     }
     read_new(document, more_follow);
@@ -118,9 +118,12 @@ void SessionDocuments::continue_last(bool file_has_changed)
     const StreamDocument document = *context_.stream.last_document();
     const DocumentInfo stored = context_.store.library.get(document.id);
     const uint64_t left = context_.stream.tokens() - context_.position(), read = document.tokens - left;
-    context_.listener.note("going on with " + stored.title + " at " + format_count(read) + " of " +
-                           format_count(document.tokens) + " tokens" +
-                           (file_has_changed ? "; its file has changed, the text that was stored is read" : ""));
+    const std::string at = format_count(read), all = format_count(document.tokens);
+    context_.listener.note(
+        file_has_changed
+            ? Text("going on with {0} at {1} of {2} tokens; its file has changed, the text that was stored is read",
+                   stored.title, at, all)
+            : Text("going on with {0} at {1} of {2} tokens", stored.title, at, all));
     ReadingMeter progress(context_.listener, stored.title);
     progress.start_at(context_.position() - read, context_.position());
     feeder_.feed_document(document.id, read, left, feeder_.usual(), &progress);
@@ -139,9 +142,9 @@ bool SessionDocuments::was_read(const Document& document) const
         is_there = true;
     }
     if (!is_there) return false;
-    throw Error(ErrorKind::Failed, "PAL-DOC-06", printable(document.name()),
-                "it has changed since it was read into session '" + printable(context_.info.name) + "'",
-                "read it into another --session, or with palimpsest read --again as a further document");
+    throw Error(ErrorKind::Failed, ErrorCode::ChangedDocument, Text::verbatim(printable(document.name())),
+                Text("it has changed since it was read into session '{0}'", printable(context_.info.name)),
+                Text("read it into another {0}, or {1}", Setting::Session, Step::ReadAgain));
 }
 
 bool SessionDocuments::is_as_stored(const Document& document, const DocumentInfo& stored) const
@@ -169,8 +172,8 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
     }
     if (added.tokens == 0) {
         library.remove(id);
-        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(document.name()), "it has no text",
-                    "give a document with text");
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::verbatim(printable(document.name())),
+                    Text("it has no text"), Text("give a document with text"));
     }
     const StreamFraming framing = framing_.before_document(stream, document.title());
     const StreamDocument part{.id = id, .tokens = added.tokens};
@@ -226,8 +229,10 @@ void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
     for (const int64_t document : documents) {
         stored.push_back(context_.store.library.get(document));
         if (stored.back().tokenizer != context_.model->fingerprint())
-            throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.back().title) + "'",
-                        "its tokens are those of another model", "open its file and read it with this one");
+            throw Error(ErrorKind::Usage, ErrorCode::DocumentOfOtherModel,
+                        Text("document '{0}'", printable(stored.back().title)),
+                        Text("its tokens are those of another model"),
+                        Text("open its file and read it with this model"));
     }
     read_with_fallback([&] { read_stored_now(stored); });
 }

@@ -63,14 +63,14 @@ SessionPins::Change SessionPins::look_for(const std::vector<std::string>& reques
     PinSearch search(requests, session.model());
     for (const StreamPart& part : stream)
         if (search.needs_text()) push(search, part);
-    if (all_must_be_there) refuse_missing(search.missing(), "the session");
+    if (all_must_be_there) refuse_missing(search.missing(), Text("the session"));
     const auto found = search.found();
     Change change{.pins = with(found, session.tokens_seen()), .missing = search.missing(), .notes = {}};
     session.check_pins(set_by(change.pins, session.tokens_seen()));
     for (const FoundPin& pin : found)
         if (pin.matches > 1)
-            change.notes.push_back("'" + pin.label + "' is there " + format_count(pin.matches) +
-                                   " times; the first is pinned");
+            change.notes.push_back(
+                Text("'{0}' is there {1} times; the first is pinned", pin.label, format_count(pin.matches)));
     return change;
 }
 

@@ -26,7 +26,8 @@ public:
     // All pins after a change, labels that were not found, and notes for the user.
     struct Change {
         std::vector<Pin> pins;
-        std::vector<std::string> missing, notes;
+        std::vector<std::string> missing;
+        std::vector<Text> notes;
     };
     // Computes the change without applying it. Throws Error: NotFound (PAL-PIN-03) if all must be found and one is
     // not, Usage (PAL-PIN-01) if the pins do not fit the budget.

@@ -42,7 +42,8 @@ ordered_json PolicyReport::json(const engine::RetentionMap& map) const
     ordered_json policy = {{"name", spec.name},        {"budget", budget},
                            {"chunk", chunk},           {"positions", name_of(positions)},
                            {"parameters", parameters}, {"budgets", lengths.json(map)}};
-    if (!remarks.empty()) policy["remarks"] = remarks;
+    for (const Text& remark : remarks)
+        policy["remarks"].push_back(remark.english());
     return policy;
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/cache/retention_map.h"
 #include "engine/session/telemetry.h"
+#include "kernels/base/text.h"
 #include "storage/session/list_lengths.h"
 
 namespace palimpsest::storage {
@@ -29,7 +30,7 @@ struct PolicyReport {
     int32_t chunk = 0;
     engine::PositionMode positions = engine::PositionMode::Contiguous;
     LengthsReport lengths{};
-    std::vector<std::string> remarks{}; // engine::session_remarks()
+    std::vector<Text> remarks{}; // engine::session_remarks()
 
     static PolicyReport of(const engine::Session& session);
     nlohmann::ordered_json json(const engine::RetentionMap& map) const; // includes the lengths of the map's lists

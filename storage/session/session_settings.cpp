@@ -14,8 +14,9 @@ constexpr int64_t last_day = 2932896; // 31 December 9999, in days since 1970
 
 [[noreturn]] void unreadable(const std::string& session)
 {
-    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(session) + "'",
-                "its settings cannot be read", "its text is safe: palimpsest sessions show");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session '{0}'", printable(session)),
+                Text("its settings cannot be read"),
+                Text("its text is safe: {0}", Text(Step::ShowSession, printable(session))));
 }
 
 } // namespace
@@ -43,7 +44,7 @@ try : all_(ordered_json::parse(info.options)) {
 engine::SamplerOptions SessionSettings::sampling(const engine::SamplerOptions& own) const
 {
     engine::SamplerOptions sampling = own;
-    each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
+    each_sampling_option(sampling, own, [&](Setting, const char* key, auto& value, const auto& fallback) {
         value = all_.value(key, fallback);
     });
     return sampling;
@@ -66,8 +67,9 @@ std::string SessionSettings::json(const engine::Session& session, const Begun& b
     if (begun.framing.date != std::chrono::sys_days()) // days since 1970
         options["day"] = begun.framing.date.time_since_epoch().count();
     if (begun.with_sampling)
-        each_sampling_option(o.sampler, o.sampler,
-                             [&](const char* key, const auto& value, const auto&) { options[key] = value; });
+        each_sampling_option(o.sampler, o.sampler, [&](Setting, const char* key, const auto& value, const auto&) {
+            options[key] = value;
+        });
     return options.dump();
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
+#include "kernels/base/text.h"
 #include "storage/conversations.h"
 
 namespace palimpsest::storage {
@@ -42,16 +43,16 @@ private:
 
 const char* name_of(engine::PositionMode positions);
 
-// Calls `visit` with the name and both values of every sampling option.
+// Calls `visit` with the setting, the name in JSON and both values of every sampling option.
 template<class A, class B, class Visit>
 void each_sampling_option(A& a, B& b, Visit&& visit)
 {
-    visit("temperature", a.temperature, b.temperature);
-    visit("top_p", a.top_p, b.top_p);
-    visit("top_k", a.top_k, b.top_k);
-    visit("min_p", a.min_p, b.min_p);
-    visit("repeat_penalty", a.repeat_penalty, b.repeat_penalty);
-    visit("seed", a.seed, b.seed);
+    visit(Setting::Temperature, "temperature", a.temperature, b.temperature);
+    visit(Setting::TopP, "top_p", a.top_p, b.top_p);
+    visit(Setting::TopK, "top_k", a.top_k, b.top_k);
+    visit(Setting::MinP, "min_p", a.min_p, b.min_p);
+    visit(Setting::RepeatPenalty, "repeat_penalty", a.repeat_penalty, b.repeat_penalty);
+    visit(Setting::Seed, "seed", a.seed, b.seed);
 }
 
 } // namespace palimpsest::storage

@@ -25,13 +25,13 @@ bool is_document(const StreamPart& part)
 engine::GenerateResult SessionTurns::say(const std::string& message, const engine::GenerateOptions& options)
 {
     if (!fallback_.run([&] { return feeder_.finish_question(options.stop); })) {
-        context_.listener.note("the question before is not read to its end yet; say it again");
+        context_.listener.note(Text("the previous question is not fully read yet; send the new one again"));
         return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
     }
     if (context_.position() != context_.stream.tokens())
-        throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(context_.info.name) + "'",
-                    "its document is not read to its end yet",
-                    "let it go on first: palimpsest read FILE --session " + printable(context_.info.name));
+        throw Error(ErrorKind::Usage, ErrorCode::UnfinishedDocument, context_.subject(),
+                    Text("its document is not read to its end yet"),
+                    Text(Step::FinishReading, printable(context_.info.name)));
     check_message(message);
     // So that an answer that is cut short can be generated again.
     if (!checkpoints_.sampling_is_saved()) fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
@@ -98,9 +98,9 @@ void SessionTurns::check_message(const std::string& message) const
     constexpr uint64_t max_bytes = 16 << 20; // of one transaction
     const auto tokens = framing_.turn(context_.stream, message).size();
     if (message.size() + tokens * sizeof(engine::TokenId) > max_bytes)
-        throw Error(ErrorKind::Usage, "PAL-SESSION-08", "message",
-                    "it has " + format_bytes(message.size()) + ", which is too much for a turn",
-                    "read it as a document: palimpsest read FILE --session " + printable(context_.info.name));
+        throw Error(ErrorKind::Usage, ErrorCode::MessageTooLong, Text("message"),
+                    Text("it has {0}, which is too much for a turn", format_bytes(message.size())),
+                    Text(Step::ReadAsDocument, printable(context_.info.name)));
     context_.session->require_room(static_cast<int64_t>(tokens));
 }
 
@@ -137,17 +137,17 @@ void SessionTurns::undo()
     journal_.require_stored();
     Store& store = context_.store;
     const SessionStream& stream = context_.stream;
-    const std::string subject = "session '" + printable(context_.info.name) + "'";
     const auto messages = store.conversations.messages(context_.info.id);
     const auto last =
         std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) { return m.role == Role::User; });
     if (last == messages.rend())
-        throw Error(ErrorKind::NotFound, "PAL-SESSION-04", subject, "there is no message to take back",
-                    "say something first");
+        throw Error(ErrorKind::NotFound, ErrorCode::MessageNotFound, context_.subject(),
+                    Text("there is no message to take back"), Text("say something first"));
     const size_t part = stream.part_of_message(last->id);
     if (std::any_of(stream.parts().begin() + static_cast<std::ptrdiff_t>(part), stream.parts().end(), is_document))
-        throw Error(ErrorKind::Usage, "PAL-SESSION-05", subject, "a document was read after the last message",
-                    "go on, or fork the session at an earlier time");
+        throw Error(ErrorKind::Usage, ErrorCode::DocumentAfterMessage, context_.subject(),
+                    Text("a document was read after the last message"),
+                    Text("go on, or fork the session at an earlier time"));
     const uint64_t tokens = stream.tokens_before(part);
     store.database.transaction([&] {
         store.conversations.remove_messages_from(context_.info.id, last->id);
@@ -160,14 +160,13 @@ void SessionTurns::undo()
 // The part of the stream that holds the last message, if its answer is the last part.
 size_t SessionTurns::last_question() const
 {
-    const auto refuse = [&](ErrorKind kind, const char* code, const char* what, const char* remedy) {
-        throw Error(kind, code, "session '" + printable(context_.info.name) + "'", what, remedy);
-    };
     if (!context_.stream.last_message())
-        refuse(ErrorKind::NotFound, "PAL-SESSION-04", "there is no message to answer again", "say something first");
+        throw Error(ErrorKind::NotFound, ErrorCode::MessageNotFound, context_.subject(),
+                    Text("there is no message to answer again"), Text("say something first"));
     if (!message_in(context_.stream.parts().back()))
-        refuse(ErrorKind::Usage, "PAL-SESSION-05", "a document was read after the last message",
-               "ask again, or fork the session at an earlier time");
+        throw Error(ErrorKind::Usage, ErrorCode::DocumentAfterMessage, context_.subject(),
+                    Text("a document was read after the last message"),
+                    Text("ask again, or fork the session at an earlier time"));
     return context_.stream.size() - 2; // messages come in pairs
 }
 
@@ -180,8 +179,8 @@ std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::sto
     const StreamMessage part = *message_in(stream.parts()[question]);
     const auto asked = context_.store.conversations.message(*part.id);
     if (!asked || asked->damaged)
-        throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(context_.info.name) + "'",
-                    "its last message is damaged", "see what is left: palimpsest sessions show");
+        throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, context_.subject(),
+                    Text("its last message is damaged"), Text(Step::ShowSession, printable(context_.info.name)));
     const uint64_t begin = stream.tokens_before(question), end = stream.tokens();
     const uint64_t answer = begin + part.tokens;
     stream.truncate(question);
@@ -252,9 +251,9 @@ std::string SessionTurns::branch(const std::string& name, int64_t message)
     const size_t part = context_.stream.part_of_message(message);
     const auto found = store.conversations.message(message);
     if (part == context_.stream.size() || !found || found->role != Role::User)
-        throw Error(ErrorKind::NotFound, "PAL-SESSION-04", "session '" + printable(context_.info.name) + "'",
-                    "message " + std::to_string(message) + " is none that was said to it",
-                    "name one that was, and that has not been taken back");
+        throw Error(ErrorKind::NotFound, ErrorCode::MessageNotFound, context_.subject(),
+                    Text("message {0} is not a question to the session", message),
+                    Text("name one that was, and that has not been taken back"));
     const uint64_t tokens = context_.stream.tokens_before(part);
     const int64_t id = store.conversations.fork_before(context_.info.id, name, message);
     const auto checkpoints = store.snapshots.of(context_.info.id);

@@ -14,7 +14,7 @@ void back_up_today(Store& store)
 try {
     store.database.guarded([&] { back_up_daily(store.database.sql(), store.database.file(), today()); });
 } catch (const Error& error) {
-    store.notices.push_back(std::string("no backup was made today: ") + error.what());
+    store.notices.push_back(Text("no backup was made today: {0}", sentence_of(error)));
 }
 
 } // namespace
@@ -31,18 +31,19 @@ std::unique_ptr<Store> open_store(const std::string& file, Database::Access acce
     auto store = std::make_unique<Store>(database_file(file), access, limit);
     if (store->database.check_is_unfinished()) {
         if (stop.stop_requested())
-            throw Interrupted{"stopped while the sessions were checked; nothing was changed"};
-        store->notices.push_back("the sessions were not closed in good order, and there was not the time to check "
-                                 "all of them: palimpsest doctor does");
+            throw Interrupted{Text("stopped while the sessions were checked; nothing was changed")};
+        store->notices.push_back(
+            Text("the sessions were not closed in good order, and there was not the time to check all of them: {0}",
+                 Step::RunDoctor));
     }
     if (access == Database::Access::Write) {
         store->snapshots.sweep();
         store->library.sweep();
         back_up_today(*store);
         if (store->database.place() == Database::Place::Network)
-            store->notices.push_back(
-                "the sessions lie on a network file system, which is slower and less safe than a "
-                "disk of this machine: see --db");
+            store->notices.push_back(Text("the sessions are on a network file system, which is slower and less "
+                                          "safe than a disk of this machine: {0}",
+                                          Step::ChooseDatabase));
     }
     return store;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/text.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/settings.h"
@@ -27,7 +28,7 @@ struct Store {
     Conversations conversations;
     Snapshots snapshots;
     Settings settings;
-    std::vector<std::string> notices; // to be shown to the user
+    std::vector<Text> notices; // to be shown to the user
 };
 
 std::string database_file(const std::string& given); // empty: the default path

@@ -1,6 +1,5 @@
 #include "storage/session/stored_session.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/base/byte_quantity.h"
@@ -19,7 +18,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     : context_{.store = store, .options = options, .listener = listener}, journal_(context_), rate_(context_),
       fallback_([this](LastDocument last) { move_to_cpu(last); })
 {
-    for (const std::string& notice : store.notices)
+    for (const Text& notice : store.notices)
         listener.note(notice);
     const auto found = store.conversations.find(name);
     context_.info = found.value_or(SessionInfo{});
@@ -55,8 +54,8 @@ void StoredSession::choose_stored_options(bool is_stored)
     if (options.model) options.choice.model = options.model->files().path.string();
     if (!is_stored) return;
     const SessionSettings stored(context_.info);
-    if (!options.model && !options.choice.given("model")) options.choice.model = stored.model;
-    if (!options.choice.given("compute")) options.choice.compute = stored.compute;
+    if (!options.model && !options.choice.given(Setting::Model)) options.choice.model = stored.model;
+    if (!options.choice.given(Setting::Compute)) options.choice.compute = stored.compute;
 }
 
 void StoredSession::load()
@@ -74,7 +73,7 @@ void StoredSession::load()
     const int sessions = options.choice.pins.empty() && !has_question ? 1 : 2;
     try {
         context_.model = load_model(options.choice, own, sessions);
-        for (const std::string& note : notes_of_default(options.choice, *context_.model))
+        for (const Text& note : notes_of_default(options.choice, *context_.model))
             context_.listener.note(note);
         if (const auto note = note_of_memory(*context_.model, own, sessions)) context_.listener.note(*note);
     } catch (const Error& error) {
@@ -139,7 +138,7 @@ void StoredSession::begin()
     context_.info = info;
     context_.pins = std::make_unique<SessionPins>(context_.store, info.id);
     context_.is_begun_here = true;
-    const std::string& warning = framing_->chat_template().warning();
+    const Text& warning = framing_->chat_template().warning();
     if (!framing_->system().empty() && !warning.empty()) context_.listener.note(warning);
     checkpoints_->collect_evictions();
 }
@@ -164,8 +163,8 @@ void StoredSession::move_to_cpu(LastDocument last)
 {
     const std::string device = context_.model->backend().name();
     if (!lost_device_.empty())
-        throw Error(ErrorKind::Resources, "PAL-GPU-03", "device '" + device + "'", "it stopped responding",
-                    "start palimpsest again; what was said and read is saved");
+        throw Error(ErrorKind::Resources, ErrorCode::GpuLost, Text("device '{0}'", device),
+                    Text("it stopped responding"), Text("{0}; what was said and read is saved", Step::Restart));
     journal_.require_stored();
     lost_device_ = device;
     context_.listener.device_lost(device);
@@ -178,9 +177,19 @@ void StoredSession::move_to_cpu(LastDocument last)
         resume();
     }
     const uint64_t planned = context_.stream.tokens();
-    if (context_.position() == 0 && planned > 0)
-        context_.listener.note("its states are the graphics card's own: the " + format_count(planned) +
-                               " tokens of its text are read again" + rate_.time_to_read(planned));
+    if (context_.position() == 0 && planned > 0) {
+        const std::string count = format_count(planned);
+        const auto time = rate_.time_to_read(planned);
+        context_.listener.note(
+            time
+                ? Text("its states can be used only by the graphics card: the {0} tokens of its text are read "
+                       "again, about "
+                       "{1}",
+                       count, *time)
+                : Text(
+                      "its states can be used only by the graphics card: the {0} tokens of its text are read again",
+                      count));
+    }
     Feeding feeding = feeder_->usual();
     feeding.shows_progress = true;
     feeder_->catch_up(last, feeding);
@@ -229,9 +238,8 @@ void StoredSession::choose_sampling()
 {
     const SessionChoice& choice = context_.options.choice;
     engine::SamplerOptions wanted = SessionSettings(context_.info).sampling(choice.sampler);
-    each_sampling_option(wanted, choice.sampler, [&](std::string option, auto& value, const auto& now) {
-        std::replace(option.begin(), option.end(), '_', '-');
-        if (choice.given(option)) value = now;
+    each_sampling_option(wanted, choice.sampler, [&](Setting setting, const char*, auto& value, const auto& now) {
+        if (choice.given(setting)) value = now;
     });
     choose_sampling(wanted);
 }
@@ -270,9 +278,9 @@ void StoredSession::change_policy(const SessionChoice& choice)
 void StoredSession::set_system(const std::string& system)
 {
     if (!is_new())
-        throw Error(ErrorKind::Usage, "PAL-SESSION-06", "session '" + printable(name()) + "'",
-                    "its system prompt is part of what the model has read",
-                    "begin another session with another one");
+        throw Error(ErrorKind::Usage, ErrorCode::SettingsDiffer, context_.subject(),
+                    Text("its system prompt is part of what the model has read"),
+                    Text("begin another session with another one"));
     const engine::FramingOptions before = framing_->options();
     engine::FramingOptions framing = before;
     framing.system = system;

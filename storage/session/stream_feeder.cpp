@@ -28,8 +28,8 @@ Feeding StreamFeeder::usual() const
 
 void StreamFeeder::damaged_stream() const
 {
-    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(context_.info.name) + "'",
-                "what was fed to it is damaged", "see what is left: palimpsest sessions show");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, context_.subject(),
+                Text("what was fed to it is damaged"), Text(Step::ShowSession, printable(context_.info.name)));
 }
 
 void StreamFeeder::restore()
@@ -117,7 +117,7 @@ void StreamFeeder::replay_message(int64_t id, uint64_t skip, const Feeding& feed
     const auto again = session.replay(ids, ended, feeding.stop);
     if (again && *again == std::ssize(ids)) return;
     if (again && *again > 0 && feeding.saves) checkpoints_.save();
-    throw Interrupted{"stopped while going back to where the session was"};
+    throw Interrupted{Text("stopped while going back to where the session was")};
 }
 
 // The chunk at a document's end is computed although it is not full: what follows begins a new one.
@@ -138,8 +138,8 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
             ids_begin = first;
         }
         if (ids.empty())
-            throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
-                        "its end is missing", "import it again");
+            throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", document),
+                        Text("its end is missing"), Text("import it again"));
         uint64_t last = std::min(first + ids_per_feed, ids_begin + ids.size());
         while (chapter != sections.end() && chapter->first_token <= first)
             ++chapter;
@@ -187,10 +187,10 @@ bool StreamFeeder::finish_question(const std::stop_token& stop)
 
 void StreamFeeder::interrupt(const Feeding& feeding)
 {
-    if (context_.options.read_only) throw Interrupted{"stopped while going back to where the session was"};
+    if (context_.options.read_only) throw Interrupted{Text("stopped while going back to where the session was")};
     if (feeding.saves) checkpoints_.save();
-    throw Interrupted{"stopped after " + format_count(context_.position()) +
-                      " tokens; they are saved, run it again to go on"};
+    throw Interrupted{
+        Text("stopped after {0} tokens; they are saved, run it again to go on", format_count(context_.position()))};
 }
 
 bool StreamFeeder::try_feed(std::span<const engine::TokenId> ids, const std::stop_token& stop,

@@ -55,8 +55,8 @@ void TurnJournal::require_stored()
 
 bool TurnJournal::store()
 {
-    // PAL-DISK-02 is a failing disk: writing again could damage what is there.
-    if (failure_ && failure_->code() == "PAL-DISK-02") return false;
+    // Writing again to a failing disk could damage what is there.
+    if (failure_ && failure_->code() == ErrorCode::DiskFailed) return false;
     if (turns_.empty()) {
         failure_.reset();
         return true;

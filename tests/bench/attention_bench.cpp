@@ -350,8 +350,8 @@ Options parse(int argc, char** argv)
         else if (name == "--clock")
             options.cpu_time = value == "cpu";
         else
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "option '" + printable(name) + "'",
-                        "there is no such option", "see the first lines of attention_bench.cpp");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("option '{0}'", printable(name)),
+                        Text("there is no such option"), Text("see the first lines of {0}", "attention_bench.cpp"));
     }
     return options;
 }

@@ -13,7 +13,7 @@ std::optional<DeviceState> device_state(const std::string& device)
     const int index = device.starts_with("cuda:") ? std::atoi(device.c_str() + 5) : 0;
     kernels::CudaInfo survey;
     const auto problem = kernels::DevicePlugin::find().survey(survey);
-    if (!problem.code.empty() || index < 0 || index >= kernels::CudaInfo::most_devices) return std::nullopt;
+    if (problem.code || index < 0 || index >= kernels::CudaInfo::most_devices) return std::nullopt;
     const kernels::CudaDevice& card = survey.devices[index];
     return DeviceState{card.memory_bytes - card.free_bytes, survey.launches};
 }

@@ -471,8 +471,8 @@ Options parse(int argc, char** argv)
         else if (name == "--samples")
             options.samples = std::max(1, std::atoi(value));
         else
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "option '" + printable(name) + "'",
-                        "there is no such option", "see the first lines of gpu_bench.cpp");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("option '{0}'", printable(name)),
+                        Text("there is no such option"), Text("see the first lines of {0}", "gpu_bench.cpp"));
     }
     return options;
 }

@@ -168,7 +168,7 @@ private:
 std::optional<double> bf16_product_rate(kernels::cuda::CudaContext& context, GpuTimer& timer, std::string& why)
 {
     const kernels::cuda::CublasLtLibrary& library = kernels::cuda::cublaslt_on(context.device());
-    why = library.problem;
+    why = library.problem.english();
     if (!library.handle) return std::nullopt;
     const CublasLt blas(library.library);
     if (!blas.whole()) return why = library.file + " lacks a function", std::nullopt;

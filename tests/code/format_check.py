@@ -12,9 +12,9 @@ VERSION = "14"
 SKIPPED = 77
 
 
-def find_clang_format():
-    """The path of clang-format 14, or None."""
-    for name in (f"clang-format-{VERSION}", "clang-format"):
+def find_tool(tool):
+    """The path of clang-format or clang-tidy in version 14, or None."""
+    for name in (f"{tool}-{VERSION}", tool):
         path = shutil.which(name)
         if path is not None:
             answer = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
@@ -24,7 +24,7 @@ def find_clang_format():
 
 
 def main():
-    program = find_clang_format()
+    program = find_tool("clang-format")
     if program is None:
         print(f"skipped: there is no clang-format {VERSION} on PATH")
         return SKIPPED

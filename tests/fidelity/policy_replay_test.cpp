@@ -79,7 +79,7 @@ struct Dump {
     }
 };
 
-struct Setting {
+struct Replayed {
     std::string policy;
     int32_t kv_heads = 2;
     PositionMode positions = PositionMode::Contiguous;
@@ -92,7 +92,7 @@ struct Setting {
 // One engine session and its two references.
 class Replay {
 public:
-    Replay(std::shared_ptr<const Model> model, const Setting& setting)
+    Replay(std::shared_ptr<const Model> model, const Replayed& setting)
         : reference_model_(model->files()), c_(reference_model_.config()),
           stream_(reference_model_, setting.positions == PositionMode::Contiguous),
           session_(model, {.policy = PolicySpec::parse(setting.policy),
@@ -332,7 +332,7 @@ bool is_quick()
     return !level || std::string(level) != "full";
 }
 
-void check(const Replay& replay, const Setting& setting)
+void check(const Replay& replay, const Replayed& setting)
 {
     INFO(setting.policy << ", chunk " << setting.chunk << ", kv heads " << setting.kv_heads << ", "
                         << (setting.positions == PositionMode::Contiguous ? "contiguous" : "original"));
@@ -345,7 +345,7 @@ void check(const Replay& replay, const Setting& setting)
     CHECK(replay.worst_logit < 5e-5); // f32 against f64, after 8 layers of random weights
 }
 
-void replay_once(const Setting& setting, size_t length)
+void replay_once(const Replayed& setting, size_t length)
 {
     const auto model = load({.layers = 8, .kv_heads = setting.kv_heads, .seed = 3});
     Replay replay(model, setting);
@@ -359,7 +359,7 @@ void replay_once(const Setting& setting, size_t length)
 }
 
 // The defaults first, then at least two other values of every parameter.
-const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
+const std::vector<std::pair<std::string, std::vector<std::string>>>& policy_settings()
 {
     static const std::vector<std::pair<std::string, std::vector<std::string>>> all = {
         {"full", {""}},
@@ -418,9 +418,9 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
 
 // Returns a setting with 2 or 4 KV heads and one of two position modes. The defaults of every policy run at all
 // four places; other settings take turns.
-Setting placed(const std::string& name, const std::string& keys, int32_t chunk, size_t place)
+Replayed placed(const std::string& name, const std::string& keys, int32_t chunk, size_t place)
 {
-    Setting out{.policy = keys.empty() ? name : name + ":" + keys, .chunk = chunk};
+    Replayed out{.policy = keys.empty() ? name : name + ":" + keys, .chunk = chunk};
     out.kv_heads = place % 2 == 0 ? 2 : 4;
     out.positions = place / 2 % 2 == 0 ? PositionMode::Contiguous : PositionMode::Original;
     if (name == "full") out.budget = 4000;
@@ -441,7 +441,7 @@ TEST_CASE("policies: defaults agree with the slow references over long streams")
 {
     const size_t length = is_quick() ? 200 : 3000;
     const auto chunk = GENERATE_COPY(1, 5, 64, static_cast<int32_t>(length));
-    for (const auto& [name, keys] : settings()) {
+    for (const auto& [name, keys] : policy_settings()) {
         DYNAMIC_SECTION(name << ", chunk " << chunk)
         {
             for (size_t place = 0; place < 4; ++place)
@@ -454,7 +454,7 @@ TEST_CASE("policies: every parameter agrees with the slow references over long s
 {
     const size_t length = is_quick() ? 200 : 3000;
     const std::vector<int32_t> chunks = {64, 5, 1, static_cast<int32_t>(length)};
-    for (const auto& [name, keys] : settings()) {
+    for (const auto& [name, keys] : policy_settings()) {
         DYNAMIC_SECTION(name)
         {
             for (size_t i = 1; i < keys.size(); ++i)
@@ -466,16 +466,16 @@ TEST_CASE("policies: every parameter agrees with the slow references over long s
 TEST_CASE("policies: beside pins they agree with the slow references")
 {
     const auto chunk = GENERATE(1, 16);
-    for (const auto& [name, keys] : settings()) {
+    for (const auto& [name, keys] : policy_settings()) {
         if (name == "full" || name == "quest" || name == "twilight") continue;
         DYNAMIC_SECTION(name << ", chunk " << chunk)
         {
             const bool needs_less = name == "snapkv" || name == "cake" || name == "adakv" || name == "hbw-kv" ||
                                     name == "twilight-evict";
-            const Setting setting{.policy = needs_less ? name + ":window=8" : name,
-                                  .chunk = chunk,
-                                  .budget = 64,
-                                  .pins = Pins({{0, 2}, {60, 66}})};
+            const Replayed setting{.policy = needs_less ? name + ":window=8" : name,
+                                   .chunk = chunk,
+                                   .budget = 64,
+                                   .pins = Pins({{0, 2}, {60, 66}})};
             const auto model = load({.layers = 8, .kv_heads = 2, .seed = 3});
             const auto tokens = random_tokens(420, model->config().vocabulary, 17);
             Replay replay(model, setting);
@@ -495,10 +495,10 @@ TEST_CASE("policies: steered by a question they agree with the slow references")
                                  "pyramidkv:allocation=entropy", "treekv", "scissorhands:window=40,recent=8");
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const auto model = load({.layers = 4, .kv_heads = 2, .seed = 3});
-    const Setting setting{.policy = policy,
-                          .positions = positions,
-                          .chunk = 16,
-                          .probe = random_tokens(5, model->config().vocabulary, 23)};
+    const Replayed setting{.policy = policy,
+                           .positions = positions,
+                           .chunk = 16,
+                           .probe = random_tokens(5, model->config().vocabulary, 23)};
     Replay replay(model, setting);
     replay.feed(random_tokens(170, model->config().vocabulary, 11)); // the last chunk is short
     replay.generate(10);                                             // without question rows

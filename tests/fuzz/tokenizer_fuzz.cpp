@@ -25,7 +25,7 @@ void read_config(std::string_view text)
     files.config = test::in_memory(test::Bytes(text), "tokenizer_config.json");
     HfConfig config;
     config.model.vocabulary = 20;
-    std::vector<std::string> warnings;
+    std::vector<Text> warnings;
     const Vocabulary vocabulary = hf_vocabulary(files, config, warnings);
     if (vocabulary.bos >= 20 || vocabulary.eos >= 20) __builtin_trap();
 }
@@ -65,7 +65,7 @@ void use_gguf(std::string_view bytes)
     const Refusal refuse("fuzz.gguf");
     const auto file = GgufFile::parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, refuse);
     const uint64_t rows = file.string_array("tokenizer.ggml.tokens", 4096).size();
-    std::vector<std::string> warnings;
+    std::vector<Text> warnings;
     const Vocabulary vocabulary = gguf_vocabulary(file, rows, refuse, warnings);
     if (vocabulary.kind != Vocabulary::Kind::None) use(vocabulary);
 }

@@ -79,7 +79,7 @@ class CommandTest(unittest.TestCase):
             ("models", "verify", MODEL): "palimpsest.model-check/1",
             ("models", "list"): "palimpsest.models/1",
             ("policies", "list"): "palimpsest.policies/1",
-            ("policies", "show", "treekv"): None,
+            ("policies", "show", "treekv"): "palimpsest.policy/1",
             ("doctor",): "palimpsest.doctor/1",
         }
         for command, schema in commands.items():
@@ -408,7 +408,7 @@ class CommandTest(unittest.TestCase):
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--kv-type", "f64")
         for budget in ("64", "1MiB"):  # head dimension 8 is not a multiple of the q8 block
             refusal = self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", budget, "--kv-type", "q8")
-            self.assertIn("use f16", refusal)
+            self.assertIn("set --kv-type to f16", refusal)
         self.fails(2, "PAL-BUDGET-01", "inspect", self.book, "--model", MODEL, "--budget", "250", "--chunk", "16")
         self.fails(2, "PAL-OPTION-05", "inspect", self.book, *SMALL, "--map", "map.gif")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--layer", "7")
@@ -420,6 +420,16 @@ class CommandTest(unittest.TestCase):
         self.fails(4, "PAL-BUDGET-03", "inspect", self.book, *SMALL, "--positions", "original")
         self.assertIn("of", self.fails(1, "PAL-DOC-04", "compare", self.book, "--policies", "full", "--chunk", "16",
                                        "--model", MODEL, "--require-complete"))
+
+    def test_errors_are_in_the_language_of_the_environment(self):
+        wrong = ("policies", "show", "trekv")
+        english = "palimpsest: trekv: there is no such policy; did you mean 'treekv'? [PAL-POLICY-01]"
+        german = "palimpsest: trekv: diese Policy gibt es nicht; meinten Sie „treekv“? [PAL-POLICY-01]"
+        self.assertEqual(self.fails(2, "PAL-POLICY-01", *wrong, LC_ALL="de_DE.UTF-8"), german)
+        self.assertEqual(self.fails(2, "PAL-POLICY-01", *wrong, LC_ALL="", LC_MESSAGES="", LANG="de"), german)
+        self.assertEqual(self.fails(2, "PAL-POLICY-01", *wrong, LC_ALL="C", LANG="de_DE.UTF-8"), english)
+        error = json.loads(self.run_command(*wrong, "--json", LC_ALL="de_DE.UTF-8").stderr)  # for scripts
+        self.assertEqual((error["text"], error["hint"]), ("there is no such policy", "did you mean 'treekv'?"))
 
     def test_missing_and_unsuitable_inputs(self):
         self.fails(3, "PAL-DOC-00", "summarize", os.path.join(self.folder, "missing.txt"), *SMALL)

@@ -330,7 +330,7 @@ TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens
     options.policy = "snapkv:budget=auto";
     CHECK(options.policy_spec().text() == "snapkv:budget=auto");
     options.policy = "streaming";
-    CHECK_THROWS_WITH(options.policy_spec(), Catch::Contains("--budget") && Catch::Contains("by attention"));
+    CHECK_THROWS_WITH(options.policy_spec(), Catch::Contains("budget") && Catch::Contains("by attention"));
 
     options.policy = "refreekv";
     options.budget = "none";

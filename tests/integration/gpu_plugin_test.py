@@ -85,7 +85,7 @@ class GpuPluginTest(unittest.TestCase):
                 found = self.doctor(plugins)
                 self.assertFalse(found["used"])
                 self.assertIn(sentence, found["problem"])
-                self.assertIn("choose cpu", found["remedy"])
+                self.assertIn("to cpu", found["remedy"])
                 self.assertEqual(found["devices"], [])
                 self.assertEqual(found["plugin"] is None, plugins == self.empty)
 

@@ -128,7 +128,7 @@ class SmallDeviceTest(DeviceTest):
         error = lambda refused: json.loads(refused.stderr.splitlines()[-1])
         hopeless = error(look(200, 1000, 4))
         self.assertEqual((hopeless["code"], hopeless["file"]), ("PAL-MEM-02", "cuda:0"))
-        self.assertEqual(hopeless["hint"], "give a smaller model, or --device cpu")
+        self.assertEqual(hopeless["hint"], "choose a smaller model, or set --device to cpu")
         too_little, enough = 1000, 1 << 30
         while enough - too_little > 1000:
             middle = (enough + too_little) // 2
@@ -136,7 +136,7 @@ class SmallDeviceTest(DeviceTest):
         free = enough - 20000
         refused = error(look(200, free, 4))
         self.assertEqual(refused["code"], "PAL-MEM-02")
-        budget = int(refused["hint"].split("give --budget ")[1].split()[0])
+        budget = int(refused["hint"].split("set --budget to ")[1].split()[0])
         self.assertLess(budget, 200)
         self.assertGreater(budget, 100)
         look(budget, free, 0)

@@ -86,10 +86,10 @@ std::string text_of(const nlohmann::json& line)
 
 void print_encoded(const char* path)
 {
-    std::vector<std::string> warnings;
+    std::vector<Text> warnings;
     const Vocabulary vocabulary = open_vocabulary(path, warnings);
-    for (const std::string& warning : warnings)
-        std::fprintf(stderr, "%s\n", warning.c_str());
+    for (const Text& warning : warnings)
+        std::fprintf(stderr, "%s\n", warning.english().c_str());
     if (vocabulary.kind == Vocabulary::Kind::None)
         throw std::runtime_error(std::string(path) + " has no tokenizer");
     const Tokenizer tokenizer(vocabulary);

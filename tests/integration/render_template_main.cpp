@@ -16,7 +16,7 @@ namespace {
 
 ordered_json failure(const Error& error)
 {
-    return {{"error", error.what()}, {"code", error.code()}};
+    return {{"error", error.what()}, {"code", name_of(error.code())}};
 }
 
 ordered_json rendered(const std::string& source, const ordered_json& contexts)

@@ -37,6 +37,13 @@ class SessionTest(ProgramTest):
     def kept(self, session):
         return self.document("inspect", "--session", session)["heads"]
 
+    def test_a_size_below_that_of_the_text_is_an_error_of_gc(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        self.fails(1, "PAL-DB-08", "sessions", "gc", "--max-size", "0.001MB")
+        freed = self.run_command("sessions", "gc", "--max-size", "0.001MB", "--json", status=1)
+        self.assertGreater(json.loads(freed.stdout)["bytes"], 1000)
+        self.assertEqual(json.loads(freed.stderr)["code"], "PAL-DB-08")
+
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def test_what_was_read_is_there_without_reading(self):
@@ -786,7 +793,7 @@ class SessionTest(ProgramTest):
         if not other:
             self.skipTest("one SIMD target only")
         sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?", "--simd", other)
-        self.assertIn("--simd " + here, sentence)
+        self.assertIn("--simd to " + here, sentence)
         self.run_command("chat", "--session", "one", "--simd", other, "--reread")
         self.assertEqual(len(self.document("sessions", "show", "one")["states"]), 1)
         self.assertEqual(self.kept("one"), expected)

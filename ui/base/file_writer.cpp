@@ -6,6 +6,7 @@
 #include <streambuf>
 
 #include "kernels/base/error.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -37,24 +38,21 @@ private:
     std::array<char, 65536> buffer_;
 };
 
-QString sentence_of(const Error& error)
-{
-    return QString::fromUtf8(error.what());
-}
-
 QString trouble_of(const QString& file, const FileContent& content, const std::stop_token& stop)
 {
-    const std::string name = printable(file.toStdString());
+    const Text name = Text::verbatim(printable(file.toStdString()));
     try {
         write_file(file, content, stop);
         return {};
     } catch (const Error& error) {
-        return sentence_of(error);
+        return shown(error);
     } catch (const std::bad_alloc&) {
-        return sentence_of({ErrorKind::Resources, "PAL-MEM-01", name, "there is not enough memory to write it",
-                            "close other programs, and try again"});
+        return shown(Error(ErrorKind::Resources, ErrorCode::OutOfMemory, name,
+                           Text("there is not enough memory to write it"),
+                           Text("close other programs, and try again")));
     } catch (const std::exception& error) {
-        return sentence_of({ErrorKind::Internal, "PAL-INTERNAL", name, error.what(), "report it"});
+        return shown(Error(ErrorKind::Internal, ErrorCode::Internal, name, Text::verbatim(error.what()),
+                           Text("this is a bug; please report it")));
     }
 }
 
@@ -63,12 +61,12 @@ QString trouble_of(const QString& file, const FileContent& content, const std::s
 void write_file(const QString& file, const FileContent& content, const std::stop_token& stop)
 {
     QSaveFile out(file);
-    const auto fail = [&](ErrorKind kind, const char* code, const std::string& remedy) {
-        throw Error(kind, code, printable(file.toStdString()),
-                    "it cannot be written (" + out.errorString().toStdString() + ")", remedy);
+    const auto fail = [&](ErrorKind kind, ErrorCode code, Text remedy) {
+        throw Error(kind, code, Text::verbatim(printable(file.toStdString())),
+                    Text("it cannot be written ({0})", out.errorString().toStdString()), std::move(remedy));
     };
     if (!out.open(QIODevice::WriteOnly))
-        fail(ErrorKind::Failed, "PAL-DISK-03", "check the folder and its permissions");
+        fail(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text("check the folder and its permissions"));
     DeviceBuffer buffer(out, stop);
     std::ostream stream(&buffer);
     stream.exceptions(std::ios::badbit); // throw on a failed write, so that `content` stops formatting
@@ -80,7 +78,7 @@ void write_file(const QString& file, const FileContent& content, const std::stop
     }
     if (stop.stop_requested()) return;
     if (!stream || !out.commit())
-        fail(ErrorKind::Resources, "PAL-DISK-01", "make room there, or choose another place");
+        fail(ErrorKind::Resources, ErrorCode::DiskFull, Text("make room there, or choose another place"));
 }
 
 FileWriter::FileWriter(QObject* parent) : QObject(parent)

@@ -31,10 +31,10 @@ uint64_t memory_of(const engine::Model& model, const std::vector<Contender>& con
 void require_memory(uint64_t needed, uint64_t left, size_t contenders)
 {
     if (needed <= left) return;
-    throw Error(ErrorKind::Resources, "PAL-MEM-02", "comparison",
-                "reading with " + std::to_string(contenders) + " policies at once needs " +
-                    bytes_text(needed).toStdString() + " and " + bytes_text(left).toStdString() + " can be used",
-                "compare fewer of them, or give smaller budgets");
+    throw Error(ErrorKind::Resources, ErrorCode::MemoryPlanDoesNotFit, Text("comparison"),
+                Text("reading with {0} policies at once needs {1} and {2} can be used", contenders,
+                     bytes_text(needed).toStdString(), bytes_text(left).toStdString()),
+                Text("compare fewer of them, or give smaller budgets"));
 }
 
 } // namespace palimpsest::ui

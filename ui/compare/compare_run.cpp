@@ -17,9 +17,10 @@ double seconds_since(Clock::time_point begin)
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
+[[noreturn]] void refuse(Text what, Text remedy)
 {
-    throw Error(ErrorKind::Usage, "PAL-OPTION-03", "comparison", what, remedy);
+    throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text("comparison"), std::move(what),
+                std::move(remedy));
 }
 
 // One contender's pass over the text.
@@ -180,11 +181,10 @@ void check(const CompareJob& job)
 {
     const size_t count = job.contenders.size();
     if (count < fewest_contenders || count > most_contenders)
-        refuse(std::to_string(count) + " policies cannot be compared",
-               "choose from " + std::to_string(fewest_contenders) + " to " + std::to_string(most_contenders));
-    if (job.chunk < 1)
-        refuse("a chunk of " + std::to_string(job.chunk) + " tokens is not possible", "give 1 or more");
-    if (job.tokens.empty()) refuse("there is nothing to read", "choose a document with text");
+        refuse(Text("{0} policies cannot be compared", count),
+               Text("choose from {0} to {1}", fewest_contenders, most_contenders));
+    if (job.chunk < 1) refuse(Text("a chunk of {0} tokens is not possible", job.chunk), Text("give 1 or more"));
+    if (job.tokens.empty()) refuse(Text("there is nothing to read"), Text("choose a document with text"));
 }
 
 } // namespace

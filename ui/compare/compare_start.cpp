@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t ids_at_once = 65536;
 
-struct Text {
+struct ComparedText {
     std::vector<engine::TokenId> tokens; // includes BOS, if the tokenizer adds it
     storage::Coverage coverage;          // without BOS
 };
@@ -34,13 +34,14 @@ bool is_there(storage::Library& library, const storage::DocumentInfo& wanted)
 
 void require_document(storage::Library& library, const storage::DocumentInfo& wanted, const engine::Model& model)
 {
-    const std::string subject = "document '" + printable(wanted.title) + "'";
+    const Text subject("document '{0}'", printable(wanted.title));
     if (!is_there(library, wanted))
-        throw Error(ErrorKind::NotFound, "PAL-DOC-00", subject, "its session was closed meanwhile",
-                    "open that again, or choose a file");
+        throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, subject,
+                    Text("its session was closed meanwhile"), Text("open that again, or choose a file"));
     if (wanted.tokenizer != model.fingerprint())
-        throw Error(ErrorKind::Usage, "PAL-DOC-07", subject, "its tokens are those of another model",
-                    "choose its file, or open the session with its own model");
+        throw Error(ErrorKind::Usage, ErrorCode::DocumentOfOtherModel, subject,
+                    Text("its tokens are those of another model"),
+                    Text("choose its file, or open the session with its own model"));
 }
 
 void append_document(storage::Library& library, int64_t document, std::vector<engine::TokenId>& tokens)
@@ -52,18 +53,18 @@ void append_document(storage::Library& library, int64_t document, std::vector<en
     }
 }
 
-Text text_of_file(const QString& file, const engine::Tokenizer& tokenizer, const std::stop_token& stop)
+ComparedText text_of_file(const QString& file, const engine::Tokenizer& tokenizer, const std::stop_token& stop)
 {
     std::istringstream nothing;
     storage::Document document(file.toStdString(), nothing, stop);
-    Text text;
+    ComparedText text;
     text.tokens = storage::encode_document(document, tokenizer, true, text.coverage);
     return text;
 }
 
-Text text_of_documents(EngineThread::Tools& tools, const std::vector<storage::DocumentInfo>& documents)
+ComparedText text_of_documents(EngineThread::Tools& tools, const std::vector<storage::DocumentInfo>& documents)
 {
-    Text text;
+    ComparedText text;
     for (const storage::DocumentInfo& document : documents) {
         require_document(tools.store.library, document, *tools.model);
         append_document(tools.store.library, document.id, text.tokens);
@@ -74,14 +75,15 @@ Text text_of_documents(EngineThread::Tools& tools, const std::vector<storage::Do
     return text;
 }
 
-Text read_text(EngineThread::Tools& tools, const CompareRequest& request)
+ComparedText read_text(EngineThread::Tools& tools, const CompareRequest& request)
 {
     const engine::Tokenizer& tokenizer = storage::require_tokenizer(*tools.model);
-    Text text = request.file.isEmpty() ? text_of_documents(tools, request.documents)
-                                       : text_of_file(request.file, tokenizer, tools.stop);
+    ComparedText text = request.file.isEmpty() ? text_of_documents(tools, request.documents)
+                                               : text_of_file(request.file, tokenizer, tools.stop);
     if (text.tokens.empty())
-        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(request.what.toStdString()), "it has no text",
-                    "choose a document with text");
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument,
+                    Text::verbatim(printable(request.what.toStdString())), Text("it has no text"),
+                    Text("choose a document with text"));
     if (tokenizer.adds_bos()) text.tokens.insert(text.tokens.begin(), tokenizer.bos());
     return text;
 }
@@ -91,7 +93,7 @@ Text read_text(EngineThread::Tools& tools, const CompareRequest& request)
 std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const CompareRequest& request,
                                             const CompareSink& sink)
 {
-    Text text = read_text(tools, request);
+    ComparedText text = read_text(tools, request);
     CompareJob job{.what = request.what.toStdString(), .tokens = {}, .chunk = request.chunk, .contenders = {}};
     for (const CompareRequest::Choice& choice : request.choices) {
         NewSession session;

@@ -25,6 +25,7 @@
 #include "ui/base/chart.h"
 #include "ui/base/quantity.h"
 #include "ui/base/table_text.h"
+#include "ui/base/wording.h"
 #include "ui/compare/compare_export.h"
 #include "ui/compare/compare_table.h"
 #include "ui/policy/parameter_field.h"
@@ -41,7 +42,7 @@ QComboBox* make_policy_choice(QWidget* parent)
     choice->setInsertPolicy(QComboBox::NoInsert);
     for (const engine::PolicyInfo& info : engine::policies()) {
         choice->addItem(QString::fromStdString(info.name));
-        choice->setItemData(choice->count() - 1, policy_text(info.keeps), Qt::ToolTipRole);
+        choice->setItemData(choice->count() - 1, shown(info.keeps), Qt::ToolTipRole);
     }
     return choice;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -151,7 +152,7 @@ void FadeRecordLoader::run(const std::stop_token& stop, const FadeRecord& record
             Q_EMIT built(std::shared_ptr<const FadeIndex>(index));
         });
     } catch (const std::exception& error) {
-        post([this, sentence = QString::fromUtf8(error.what())] {
+        post([this, sentence = shown(error)] {
             built_.reset();
             Q_EMIT failed(sentence);
         });

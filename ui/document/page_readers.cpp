@@ -38,9 +38,10 @@ void append_part(const PartText& part, uint64_t first, uint64_t last, TextPage& 
     append_framing(last - std::max(there, first), page);
 }
 
-[[noreturn]] void refuse_damaged(const std::string& name)
+[[noreturn]] void refuse_damaged(Text name)
 {
-    throw Error(ErrorKind::Failed, "PAL-DOC-05", name, "what is stored of it is damaged", "import it again");
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, std::move(name),
+                Text("what is stored of it is damaged"), Text("import it again"));
 }
 
 uint64_t token_with(const std::vector<uint64_t>& ends, uint64_t byte)
@@ -113,7 +114,8 @@ void StoredPages::append_document(const TextPart& part, StreamRange range, TextP
 {
     const uint64_t before = range.first > 0 ? 1 : 0;
     const auto ends = library_.token_ends(part.id, range.first - before, range.last - range.first + before);
-    if (ends.size() != range.last - range.first + before) refuse_damaged(printable(part.title.toStdString()));
+    if (ends.size() != range.last - range.first + before)
+        refuse_damaged(Text::verbatim(printable(part.title.toStdString())));
     const uint64_t begin = before ? ends.front() : 0, old = page.text.size();
     for (size_t i = before; i < ends.size(); ++i)
         page.ends.push_back(static_cast<uint32_t>(old + ends[i] - begin));
@@ -129,7 +131,7 @@ void StoredPages::append_text(int64_t document, uint64_t begin, uint64_t end, st
             block_document_ = document, block_index_ = index;
         }
         const uint64_t within = begin % storage::Library::text_block_bytes;
-        if (within >= block_.size()) refuse_damaged("document " + std::to_string(document));
+        if (within >= block_.size()) refuse_damaged(Text("document {0}", document));
         const uint64_t part = std::min(end - begin, block_.size() - within);
         out.append(block_, within, part);
         begin += part;
@@ -157,7 +159,7 @@ uint64_t StoredPages::token_at(const TextPart& document, uint64_t byte)
     while (last - first > ends_at_once) {
         const uint64_t middle = first + (last - first) / 2;
         const auto before = library_.token_ends(document.id, middle - 1, 1);
-        if (before.empty()) refuse_damaged(printable(document.title.toStdString()));
+        if (before.empty()) refuse_damaged(Text::verbatim(printable(document.title.toStdString())));
         (before.front() > byte ? last : first) = middle;
     }
     return first + token_with(library_.token_ends(document.id, first, last - first), byte);

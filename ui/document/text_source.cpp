@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/text/unicode/utf8.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -189,7 +190,7 @@ private:
         try {
             work();
         } catch (const std::exception& error) {
-            trouble = QString::fromUtf8(error.what());
+            trouble = shown(error);
         }
         lock.lock();
         return trouble;

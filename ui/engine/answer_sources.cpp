@@ -62,8 +62,10 @@ try {
     const auto answer = conversations.message(*message_id(parts.back()));
     if (!question || !answer || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
     open_.set_provenance(answer->id, provenance_of(question->ids, answer->ids, *before));
+} catch (const Error& error) {
+    listener_.note(sentence_of(error));
 } catch (const std::exception& error) {
-    listener_.note(error.what());
+    listener_.note(Text::verbatim(error.what()));
 }
 
 Provenance AnswerSources::provenance_of(std::span<const engine::TokenId> question,

@@ -4,6 +4,7 @@
 
 #include "storage/session/listener.h"
 #include "storage/session/scoped_value.h"
+#include "ui/base/wording.h"
 #include "ui/engine/failure.h"
 
 namespace palimpsest::ui {
@@ -43,7 +44,7 @@ void CommandLoop::run_command(CommandQueue::Running running)
         running.command.work(running.stop);
         Q_EMIT owner_.finished(running.id, running.stop.stop_requested());
     } catch (const storage::Interrupted& interrupted) {
-        Q_EMIT owner_.noted(QString::fromStdString(interrupted.message));
+        Q_EMIT owner_.noted(shown(interrupted.message));
         Q_EMIT owner_.finished(running.id, true);
     } catch (const std::exception& error) {
         report_failure(error);

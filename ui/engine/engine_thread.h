@@ -14,6 +14,7 @@
 
 #include "engine/model/model.h"
 #include "engine/session/session_options.h"
+#include "kernels/base/error_code.h"
 #include "ui/engine/command_queue.h"
 #include "ui/engine/frame.h"
 #include "ui/engine/session_facts.h"
@@ -37,7 +38,8 @@ struct NewSession {
 
 // One sentence that states the problem and the remedy (kernels/base/error.h).
 struct Failure {
-    QString code, sentence;
+    ErrorCode code = ErrorCode::Internal;
+    QString sentence;
     bool with_model = false; // concerns the model: the session must be opened again
 };
 

@@ -6,15 +6,12 @@
 
 #include "storage/session/retention_report.h"
 #include "storage/session/session_settings.h"
-#include "ui/engine/failure.h"
+#include "ui/base/utf8.h"
+#include "ui/base/wording.h"
+#include "ui/engine/engine_thread.h"
 
 namespace palimpsest::ui {
 namespace {
-
-QString text_of(const std::string& utf8)
-{
-    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
-}
 
 // Indexed by id, so that building the facts takes time linear in the number of messages.
 class Messages {
@@ -104,9 +101,8 @@ private:
 
 SessionFacts::NotStored not_stored(const Error& why)
 {
-    if (why.code() != "PAL-DISK-01") return {window_sentence(why), false}; // the database accepts no more turns
-    return {EngineThread::tr("What was said last is not saved, and stays open here: %1").arg(window_sentence(why)),
-            true};
+    if (why.code() != ErrorCode::DiskFull) return {shown(why), false}; // the database accepts no more turns
+    return {EngineThread::tr("What was said last is not saved, and stays open here: %1").arg(shown(why)), true};
 }
 
 // Fills in settings that are known without the model; a policy of a newer version is left unset.

@@ -4,6 +4,7 @@
 
 #include "storage/session/stored_session.h"
 #include "storage/transfer.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 
@@ -64,8 +65,7 @@ void LibraryCommands::remove_session(const QString& name)
         publish_facts_();
     }
     if (backup_error)
-        Q_EMIT owner_.noted(QStringLiteral("what is left has no backup now: ") +
-                            QString::fromStdString(backup_error->what()));
+        Q_EMIT owner_.noted(shown(Text("what is left has no backup now: {0}", sentence_of(*backup_error))));
     Q_EMIT owner_.library_changed();
 }
 

@@ -4,21 +4,19 @@
 
 #include "storage/session/scoped_value.h"
 #include "storage/session/session_settings.h"
+#include "ui/base/wording.h"
 #include "ui/engine/facts.h"
-#include "ui/engine/failure.h"
 
 namespace palimpsest::ui {
 namespace {
 
 Error why_text_only(const storage::SessionInfo& session, const Error& model)
 {
-    const QString what = EngineThread::tr("only its text is here, for its model %1 cannot be used: %2, %3")
-                             .arg(QString::fromStdString(session.model_name),
-                                  QString::fromStdString(model.subject()), QString::fromStdString(model.text()));
-    const QString remedy =
-        EngineThread::tr("put the file of the model back and open the session again, or open its "
-                         "document in a new session");
-    return {ErrorKind::Failed, "PAL-SNAP-02", "“" + session.name + "”", what.toStdString(), remedy.toStdString()};
+    return {
+        ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text("session '{0}'", printable(session.name)),
+        Text("only its text is here, for its model {0} cannot be used: {1}, {2}", printable(session.model_name),
+             model.subject(), model.text()),
+        Text("put the file of the model back and open the session again, or open its document in a new session")};
 }
 
 } // namespace
@@ -32,7 +30,8 @@ storage::StoredSession& OpenSession::require_session()
 {
     if (text_only_) throw Error(text_only_->why);
     if (!session_)
-        throw Error(ErrorKind::Usage, "PAL-SESSION-01", "session", "none is open", "open a document or a session");
+        throw Error(ErrorKind::Usage, ErrorCode::SessionNotFound, Text("session"), Text("none is open"),
+                    Text("open a document or a session"));
     return *session_;
 }
 
@@ -73,7 +72,7 @@ std::shared_ptr<const SessionFacts> OpenSession::facts()
 {
     if (text_only_)
         return std::make_shared<const SessionFacts>(
-            stored_facts(text_only_->session, database_.store(), window_sentence(text_only_->why)));
+            stored_facts(text_only_->session, database_.store(), shown(text_only_->why)));
     if (!session_) return nullptr;
     SessionFacts facts = facts_of(*session_, store(), is_saved_, provenances_);
     if (!is_saved_) facts.id = -unsaved_->number;

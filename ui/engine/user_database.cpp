@@ -10,7 +10,7 @@ storage::Store& UserDatabase::store()
 {
     if (!store_) {
         store_ = storage::open_store(path_.toStdString(), storage::Database::Access::Write, listener_.stop());
-        for (const std::string& notice : std::exchange(store_->notices, {}))
+        for (const Text& notice : std::exchange(store_->notices, {}))
             listener_.note(notice);
     }
     return *store_;

@@ -12,6 +12,7 @@
 #include "storage/session/document.h"
 #include "storage/session/model_choice.h"
 #include "storage/stream_part.h"
+#include "ui/base/wording.h"
 #include "ui/engine/session_name.h"
 #include "ui/engine/tools.h"
 
@@ -128,9 +129,9 @@ void EngineThread::Worker::publish_answer()
 
 // ---- listener
 
-void EngineThread::Worker::note(const std::string& sentence)
+void EngineThread::Worker::note(const Text& sentence)
 {
-    Q_EMIT owner_.noted(QString::fromStdString(sentence));
+    Q_EMIT owner_.noted(shown(sentence));
 }
 
 void EngineThread::Worker::device_lost(const std::string& device)
@@ -226,8 +227,7 @@ void EngineThread::Worker::begin_and_read(const QString& name, const NewSession&
         } catch (const storage::Interrupted&) {
             if (!open_.session()->is_new()) throw;
             discard_session();
-            throw storage::Interrupted{
-                EngineThread::tr("Stopped. Nothing was read, and no session was begun.").toStdString()};
+            throw storage::Interrupted{Text("Stopped. Nothing was read, and no session was begun.")};
         } catch (...) {
             if (open_.session()->is_new()) discard_session();
             throw;
@@ -269,8 +269,9 @@ try {
 void EngineThread::Worker::require_saved() const
 {
     if (!open_.is_saved())
-        throw Error(ErrorKind::Usage, "PAL-SESSION-09", "session",
-                    "it is not saved, and a second one would have to be", "open its document in a new session");
+        throw Error(ErrorKind::Usage, ErrorCode::UnsavedSession, Text("session"),
+                    Text("it is not saved, and a second one would have to be"),
+                    Text("open its document in a new session"));
 }
 
 // ---- reading

@@ -66,7 +66,7 @@ public:
 
 private:
     // Listener: called during a computation
-    void note(const std::string& sentence) override;
+    void note(const Text& sentence) override;
     void progress(const storage::ReadingProgress& reading, const engine::Session& session) override;
     void message_starts(engine::Session& session) override { sources_.keep_state(session); }
     void device_lost(const std::string& device) override;

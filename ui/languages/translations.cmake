@@ -8,13 +8,8 @@ qt_add_resources(compiled_translations ${CMAKE_CURRENT_BINARY_DIR}/translations.
 target_sources(palimpsest-ui PRIVATE ${compiled_translations})
 set_source_files_properties(${compiled_translations} PROPERTIES SKIP_AUTOGEN ON)
 
-add_executable(policy-texts EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/languages/policy_texts.cpp)
-target_link_libraries(policy-texts PRIVATE palimpsest-engine palimpsest-flags)
-
-set(policy_texts ${CMAKE_CURRENT_BINARY_DIR}/policy_texts.cpp)
-set(lupdate Qt6::lupdate -I . -no-obsolete -locations none ui ${policy_texts})
+set(lupdate Qt6::lupdate -I . -no-obsolete -locations none ui)
 add_custom_target(renew-translations
-    COMMAND policy-texts > ${policy_texts}
     COMMAND ${lupdate} -ts ${translations}/palimpsest_de.ts
     COMMAND ${lupdate} -pluralonly -ts ${translations}/palimpsest_en.ts
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} VERBATIM)

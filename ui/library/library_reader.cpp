@@ -9,14 +9,11 @@
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/snapshots.h"
+#include "ui/base/utf8.h"
+#include "ui/engine/failure.h"
 
 namespace palimpsest::ui {
 namespace {
-
-QString text_of(const std::string& utf8)
-{
-    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
-}
 
 LibrarySession session_of(storage::Database& db, const storage::SessionInfo& info,
                           const std::vector<storage::StreamPart>& stream)
@@ -157,11 +154,8 @@ try {
         if (error.kind() != ErrorKind::NotFound) throw;
     }
     work(db ? &*db : nullptr);
-} catch (const Error& error) {
-    const Failure failure{text_of(error.code()), text_of(error.what())};
-    QMetaObject::invokeMethod(this, [this, failure] { Q_EMIT failed(failure); });
 } catch (const std::exception& error) {
-    const Failure failure{QStringLiteral("PAL-RUN-70"), QString::fromUtf8(error.what())};
+    const Failure failure = failure_of(error);
     QMetaObject::invokeMethod(this, [this, failure] { Q_EMIT failed(failure); });
 }
 

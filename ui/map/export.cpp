@@ -42,8 +42,8 @@ double scale_of(const QRectF& area, double wanted)
 
 [[noreturn]] void refuse_size()
 {
-    throw Error(ErrorKind::Resources, "PAL-MAP-01", "map", "a picture of this size does not fit into memory",
-                "show fewer heads, or write an SVG");
+    throw Error(ErrorKind::Resources, ErrorCode::PictureTooLarge, Text("map"),
+                Text("a picture of this size does not fit into memory"), Text("show fewer heads, or write an SVG"));
 }
 
 } // namespace
@@ -109,14 +109,16 @@ FileContent map_file(const QString& file, const MapScene& scene, const MapPictur
 {
     return [=, ending = ending_of(file)](std::ostream& out) {
         if (!scene.map)
-            throw Error(ErrorKind::NotFound, "PAL-MAP-02", "map", "no session is open",
-                        "open one, and export its map");
+            throw Error(ErrorKind::NotFound, ErrorCode::MapNotFound, Text("map"), Text("no session is open"),
+                        Text("open one, and export its map"));
         if (ending == QLatin1String("png")) return write(out, map_png(scene, options));
         if (ending == QLatin1String("svg")) return write(out, map_svg(scene, options));
         if (ending == QLatin1String("csv") && writers.csv) return writers.csv(out, *scene.map);
         if (ending == QLatin1String("json") && writers.json) return writers.json(out, *scene.map);
-        throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(file.toStdString()),
-                    "the map can be written as .png, .svg, .csv or .json", "give a name with one of these endings");
+        throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat,
+                    Text::verbatim(printable(file.toStdString())),
+                    Text("the map can be written as .png, .svg, .json or .csv"),
+                    Text("give a name with one of these endings"));
     };
 }
 

@@ -3,20 +3,13 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
-#include <QRegularExpression>
 #include <QVBoxLayout>
 
-#include "ui/policy/policy_model.h"
+#include "ui/base/utf8.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
-
-// Splits a range such as "score, left", which is how the engine lists names. Any other range is free text.
-QStringList names_in(const QString& range)
-{
-    static const QRegularExpression names(QStringLiteral("^[a-z_]+(, [a-z_]+)+$"));
-    return names.match(range).hasMatch() ? range.split(QStringLiteral(", ")) : QStringList();
-}
 
 QLabel* wrapped(const QString& text, QWidget* parent)
 {
@@ -45,21 +38,20 @@ void show_trouble(QLabel& label, const QString& sentence)
 ParameterField::ParameterField(const engine::ParameterInfo& info, QWidget* parent)
     : QWidget(parent), key_(QString::fromStdString(info.key)), trouble_(make_trouble_label(this))
 {
-    const QString default_text = policy_text(info.default_text), range = policy_text(info.range);
-    const QStringList names = names_in(QString::fromStdString(info.range));
+    const QString default_text = shown(info.default_text), range = shown(info.range);
     QWidget* editor;
-    if (names.isEmpty()) {
+    if (info.choices.empty()) {
         editor = line_ = new QLineEdit(this);
         line_->setPlaceholderText(default_text);
         connect(line_, &QLineEdit::textChanged, this, &ParameterField::changed);
     } else {
         editor = choices_ = new QComboBox(this);
         choices_->addItem(tr("default (%1)").arg(default_text), QString());
-        for (const QString& name : names)
-            choices_->addItem(name, name);
+        for (const std::string& name : info.choices)
+            choices_->addItem(text_of(name), text_of(name));
         connect(choices_, &QComboBox::currentIndexChanged, this, &ParameterField::changed);
     }
-    const QString meaning = policy_text(info.meaning);
+    const QString meaning = shown(info.meaning);
     const QString limits = tr("default %1; %2").arg(default_text, range);
     editor->setObjectName(QStringLiteral("parameter-") + key_);
     editor->setAccessibleName(key_);

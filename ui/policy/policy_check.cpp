@@ -1,6 +1,5 @@
 #include "ui/policy/policy_check.h"
 
-#include <QRegularExpression>
 #include <limits>
 
 #include "engine/cache/device_lists.h"
@@ -9,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/counting_backend.h"
 #include "storage/session/session_choice.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -84,8 +84,8 @@ try {
 
 Field field_of(const Error& error)
 {
-    if (error.subject() == "--budget") return Field::Budget;
-    if (error.subject() == "--chunk") return Field::Chunk;
+    if (error.subject() == Text(Setting::Budget)) return Field::Budget;
+    if (error.subject() == Text(Setting::Chunk)) return Field::Chunk;
     return Field::Policy;
 }
 
@@ -107,7 +107,7 @@ try {
     return resolve(request, model, input_tokens);
 } catch (const Error& error) {
     PolicyCheck check;
-    check.sentence = sentence_of(error);
+    check.sentence = field_sentence(error);
     check.field = field_of(error);
     if (check.field == Field::Policy) check.parameter = invalid_parameter(request, model, input_tokens);
     if (!check.parameter.isEmpty()) check.field = Field::Parameter;
@@ -131,11 +131,9 @@ engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t 
     return shortest;
 }
 
-QString sentence_of(const Error& error)
+QString field_sentence(const Error& error)
 {
-    static const QRegularExpression dashes(QStringLiteral("--(?=[a-z])"));
-    QString sentence = QString::fromStdString(error.text() + ": " + error.remedy());
-    return sentence.remove(dashes);
+    return shown(Text("{0}: {1}", error.text(), error.remedy()));
 }
 
 } // namespace palimpsest::ui

@@ -36,7 +36,7 @@ PolicyCheck check_policy(const NewSession& request, const engine::Model* model,
 // Returns the policy without parameters that equal their defaults. REQUIRES: options resolved by a session.
 engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t layers, int32_t kv_heads);
 
-// Formats an engine error for the window: without the dashes of command-line options and without its code.
-QString sentence_of(const Error& error);
+// An error beside the field that it is about: without its subject and its code.
+QString field_sentence(const Error& error);
 
 } // namespace palimpsest::ui

@@ -1,26 +1,22 @@
 #include "ui/policy/policy_model.h"
 
-#include <QCoreApplication>
 #include <algorithm>
+
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
 
 QString search_text(const engine::PolicyInfo& info)
 {
-    QString text = QString::fromStdString(info.name) + QLatin1Char('\n') + policy_text(info.keeps) +
-                   QLatin1Char('\n') + policy_text(info.signals) + QLatin1Char('\n') + policy_text(info.paper);
+    QString text = QString::fromStdString(info.name) + QLatin1Char('\n') + shown(info.keeps) + QLatin1Char('\n') +
+                   shown(info.signals) + QLatin1Char('\n') + shown(info.paper);
     for (const engine::ParameterInfo& parameter : info.parameters)
         text += QLatin1Char('\n') + QString::fromStdString(parameter.key);
     return text;
 }
 
 } // namespace
-
-QString policy_text(const std::string& text)
-{
-    return QCoreApplication::translate("palimpsest::engine::policies", text.c_str());
-}
 
 int PolicyModel::rowCount(const QModelIndex& parent) const
 {
@@ -36,11 +32,11 @@ QVariant PolicyModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return name;
     case KeepsRole:
-        return policy_text(info.keeps);
+        return shown(info.keeps);
     case SearchRole:
         return search_text(info);
     case Qt::AccessibleTextRole:
-        return tr("%1: %2").arg(name, policy_text(info.keeps));
+        return tr("%1: %2").arg(name, shown(info.keeps));
     default:
         return {};
     }

@@ -8,9 +8,6 @@
 
 namespace palimpsest::ui {
 
-// Translates a policy description of the engine; returns it unchanged if there is no translation.
-QString policy_text(const std::string& text);
-
 class PolicyModel final : public QAbstractListModel {
     Q_OBJECT
 public:

@@ -18,6 +18,7 @@
 #include "engine/policy/policy.h"
 #include "ui/base/clear_button.h"
 #include "ui/base/quantity.h"
+#include "ui/base/wording.h"
 #include "ui/policy/parameter_field.h"
 #include "ui/policy/policy_delegate.h"
 #include "ui/policy/policy_model.h"
@@ -293,8 +294,8 @@ void PolicyPanel::show_policy(const engine::PolicyInfo& info)
 {
     policy_ = QString::fromStdString(info.name);
     description_->setText(tr("%1\nSignals: %2\nCost: %3\nPositions: %4\nPaper: %5")
-                              .arg(policy_text(info.keeps), policy_text(info.signals), policy_text(info.cost),
-                                   policy_text(info.positions), policy_text(info.paper)));
+                              .arg(shown(info.keeps), shown(info.signals), shown(info.cost), shown(info.positions),
+                                   shown(info.paper)));
     for (ParameterField* field : parameters_)
         delete field;
     parameters_.clear();

@@ -16,7 +16,7 @@
 #include "kernels/base/error.h"
 #include "storage/models/default_model.h"
 #include "ui/base/icon.h"
-#include "ui/engine/failure.h"
+#include "ui/base/wording.h"
 #include "ui/window/about_dialog.h"
 #include "ui/window/appearance.h"
 #include "ui/window/area_cycle.h"
@@ -389,7 +389,7 @@ void MainWindow::make_default(const QString& model)
     try {
         storage::set_default(model.toStdString());
     } catch (const Error& error) {
-        return tell(MessageBar::Kind::Failure, window_sentence(error));
+        return tell(MessageBar::Kind::Failure, shown(error));
     }
     model_bar_->refresh_area();
     Preferences changed = preferences_;

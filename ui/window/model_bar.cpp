@@ -7,7 +7,8 @@
 
 #include "storage/models/model_finder.h"
 #include "ui/base/icon.h"
-#include "ui/engine/failure.h"
+#include "ui/base/utf8.h"
+#include "ui/base/wording.h"
 #include "ui/window/actions.h"
 #include "ui/window/device_choice.h"
 #include "ui/window/file_kind.h"
@@ -16,11 +17,6 @@ namespace palimpsest::ui {
 namespace {
 
 const QString other = QStringLiteral("?"), make_default = QStringLiteral("!"); // cannot be paths
-
-QString text_of(const std::string& utf8)
-{
-    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
-}
 
 QComboBox* make_box(const QString& name, QWidget* parent)
 {
@@ -145,7 +141,7 @@ void ModelBar::add_missing_default()
     const QString& set = found_->default_model;
     const QString name = QDir::isAbsolutePath(set) ? name_of(set) : set;
     models_->addItem(set.isEmpty() ? tr("The default cannot be read") : tr("%1 (missing)").arg(name), QString());
-    models_->setItemData(models_->count() - 1, window_sentence(*found_->default_error), Qt::ToolTipRole);
+    models_->setItemData(models_->count() - 1, shown(*found_->default_error), Qt::ToolTipRole);
 }
 
 void ModelBar::add_found_models()
@@ -155,7 +151,7 @@ void ModelBar::add_found_models()
         const QString name = text_of(model.name), path = text_of(model.path.string());
         if (model.source == storage::ModelSource::Shipped || path == found_->default_model) continue;
         const bool is_ours = model.source == storage::ModelSource::Own;
-        models_->addItem(is_ours ? name : QStringLiteral("%1 (%2)").arg(name, text_of(source_name(model.source))),
+        models_->addItem(is_ours ? name : QStringLiteral("%1 (%2)").arg(name, shown(source_name(model.source))),
                          path);
         models_->setItemData(models_->count() - 1, path, Qt::ToolTipRole);
     }

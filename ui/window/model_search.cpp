@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/models/default_model.h"
+#include "ui/base/utf8.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -14,11 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto patience = 500ms; // how long the destructor waits for a running search
-
-QString text_of(const std::string& utf8)
-{
-    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
-}
 
 // Ignores what `find` throws: an incomplete list is better than no window.
 template<class Find>

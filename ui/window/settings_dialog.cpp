@@ -22,6 +22,7 @@
 
 #include "engine/policy/named/registry.h"
 #include "ui/base/icon.h"
+#include "ui/base/wording.h"
 #include "ui/policy/policy_check.h"
 #include "ui/window/device_choice.h"
 #include "ui/window/places_table.h"
@@ -172,7 +173,7 @@ void SettingsDialog::build_reading()
     policy_->setEditable(true); // parameters can be typed, in the syntax of the command line
     for (const engine::PolicyInfo& policy : engine::policies()) {
         policy_->addItem(QString::fromStdString(policy.name));
-        policy_->setItemData(policy_->count() - 1, QString::fromStdString(policy.keeps), Qt::ToolTipRole);
+        policy_->setItemData(policy_->count() - 1, shown(policy.keeps), Qt::ToolTipRole);
     }
     policy_->setCurrentText(given_.policy);
     budget_ = new QLineEdit(given_.budget);

@@ -26,6 +26,8 @@
 namespace palimpsest::app {
 namespace {
 
+constexpr const char* steer_option = "--steer";
+
 using nlohmann::ordered_json;
 using storage::AnswerText;
 using storage::check_complete;
@@ -108,6 +110,9 @@ protected:
         return steer_ ? Protocol::Steered : question_last_ ? Protocol::QuestionLast : Protocol::Blind;
     }
 
+    // REQUIRES: not the blind protocol.
+    Text protocol_option() const { return steer_ ? Text::verbatim(steer_option) : Text(Setting::QuestionLast); }
+
     void load(Console& console)
     {
         model_ = load_chosen_model(common_, console, 2); // the session and its copy for an answer
@@ -125,7 +130,7 @@ protected:
         store_ = open_store(database_, access, console.stop);
         StoredOptions options{.choice = common_, .reread = reread_};
         options.question = question;
-        options.question_option = "--steer";
+        options.question_option = Text::verbatim(steer_option);
         options.read_only = access == storage::Database::Access::Read;
         listener_ = std::make_unique<ConsoleListener>(console, common_.events);
         stored_ = std::make_unique<StoredSession>(*store_, session_, options, *listener_);
@@ -137,7 +142,7 @@ protected:
 
     void warn(Console& console) const
     {
-        for (const std::string& warning : model_->files().warnings)
+        for (const Text& warning : model_->files().warnings)
             write_note(console, common_.events, warning);
         const bool was_said = stored_ && stored_->is_new() && !stored_->system().empty();
         if (!was_said && !template_->warning().empty()) write_note(console, common_.events, template_->warning());
@@ -154,9 +159,9 @@ protected:
         options.pins = pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_);
         if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
         const auto rows = question_turn(*template_, question);
-        make_room_for(rows, model_->config(), "--steer", options);
+        make_room_for(rows, model_->config(), Text::verbatim(steer_option), options);
         auto session = std::make_unique<engine::Session>(model_, options);
-        steer(*session, rows, "--steer");
+        steer(*session, rows, Text::verbatim(steer_option));
         return session;
     }
 
@@ -169,7 +174,7 @@ protected:
         const engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
         const bool last = protocol() == Protocol::QuestionLast;
         if ((last && !session.feed(question_turn(*template_, question), feed)) || !session.finish(feed))
-            throw Interrupted{"stopped while reading; nothing was saved, run it again to start over"};
+            throw Interrupted{Text("stopped while reading; nothing was saved, run it again to start over")};
         return reading;
     }
 
@@ -199,8 +204,9 @@ protected:
             all.nul_characters += one.nul_characters;
         }
         if (all.tokens_in_input == 0)
-            throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(documents[0]->name()), "it has no text",
-                        "give a document with text");
+            throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument,
+                        Text::verbatim(printable(documents[0]->name())), Text("it has no text"),
+                        Text("give a document with text"));
         return all;
     }
 
@@ -237,7 +243,7 @@ protected:
     {
         Answer result{question, {}, {}, {}};
         if (!session.feed(turn_ids, {.stop = console.stop, .progress = {}, .loss = {}}))
-            throw Interrupted{"stopped before the answer"};
+            throw Interrupted{Text("stopped before the answer")};
         AnswerText text(*tokenizer_, common_.stop);
         const auto show = [&] {
             std::string part = text.fresh();
@@ -262,8 +268,7 @@ protected:
             finish_output(console.out);
         }
         if (result.generated.end == engine::GenerateEnd::Cancelled)
-            throw Interrupted{"stopped after " + std::to_string(result.generated.tokens.size()) +
-                              " tokens of the answer"};
+            throw Interrupted{Text("stopped after {0} tokens of the answer", result.generated.tokens.size())};
         if (common_.events)
             write_event(console.err,
                         {{"event", "answer"}, {"text", result.text}, {"end", end_name(result.generated.end)}});
@@ -275,11 +280,16 @@ protected:
     {
         for (const Answer& a : answers)
             if (!common_.events && a.generated.end == engine::GenerateEnd::Full)
-                console.err << "answer:   cut after " << a.generated.tokens.size()
-                            << " tokens: the cache is full; use a policy with a budget\n";
+                console.err << "answer:   "
+                            << console.wording.of(
+                                   Text("cut after {0} tokens: the cache is full; use a policy with a budget",
+                                        a.generated.tokens.size()))
+                            << '\n';
             else if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
-                console.err << "answer:   cut after " << a.generated.tokens.size()
-                            << " tokens; give a larger --max-tokens for more\n";
+                console.err << "answer:   "
+                            << console.wording.of(Text("cut after {0} tokens; give a larger --max-tokens for more",
+                                                       a.generated.tokens.size()))
+                            << '\n';
         write_receipt(console, common_.events, session, coverage, shown_protocol());
     }
 
@@ -382,9 +392,10 @@ public:
     void run(Console& console) override
     {
         if (common_.no_save && !session_.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "a session is there to be saved",
-                        "leave out --no-save or --session");
-        require_question("--prompt", prompt_);
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
+                        Text("a session is there to be saved"),
+                        Text("leave out {0} or {1}", Setting::NoSave, Setting::Session));
+        require_question(Text::verbatim("--prompt"), prompt_);
         Documents documents = open_documents(files_, console.in, console.stop);
         if (!session_.empty()) return summarize_stored(documents, console);
         load(console);
@@ -407,11 +418,13 @@ private:
     void summarize_stored(const Documents& documents, Console& console)
     {
         if (each_)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--each", "a session holds its documents together",
-                        "leave out --session or --each");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--each"),
+                        Text("a session holds its documents together"),
+                        Text("leave out {0} or {1}", Setting::Session, "--each"));
         if (question_last_)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--question-last",
-                        "a session is read before it is asked about", "leave out --session or --question-last");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::QuestionLast),
+                        Text("a session is read before it is asked about"),
+                        Text("leave out {0} or {1}", Setting::Session, Setting::QuestionLast));
         open_stored(storage::Database::Access::Write, console, steer_ ? std::optional(prompt_) : std::nullopt);
         for (const auto& document : documents)
             stored_->read(*document, document != documents.back());
@@ -471,8 +484,9 @@ public:
             return ask(stored_->session(), words_, stored_->coverage(), stored_->sources(), console);
         }
         if (words_.size() < 2)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no QUESTION",
-                        "give a file and a question, or --session and a question");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
+                        Text("there is no QUESTION"),
+                        Text("give a file and a question, or --session and a question"));
         const std::vector<std::string> questions(words_.begin() + 1, words_.end());
         require_questions(questions);
         Documents documents = open_documents({words_[0]}, console.in, console.stop);
@@ -501,28 +515,30 @@ private:
     void refuse_protocol_of_a_session() const
     {
         if (protocol() == Protocol::Blind) return;
-        throw Error(ErrorKind::Usage, "PAL-OPTION-01", steer_ ? "--steer" : "--question-last",
-                    "the session's documents were read already",
-                    "read them with the question in mind: palimpsest read FILE --session OTHER --question TEXT");
+        throw Error(
+            ErrorKind::Usage, ErrorCode::InvalidArguments, protocol_option(),
+            Text("the session's documents were read already"),
+            Text("read them with the question in mind: palimpsest read FILE --session OTHER --question TEXT"));
     }
 
     void require_questions(const std::vector<std::string>& questions) const
     {
         for (const std::string& question : questions)
-            require_question(steer_ ? "--steer" : question_last_ ? "--question-last" : "QUESTION", question);
+            require_question(protocol() == Protocol::Blind ? Text::verbatim("QUESTION") : protocol_option(),
+                             question);
     }
 
     void check_reading_for_each(const Documents& documents) const
     {
-        const std::string option = steer_ ? "--steer" : "--question-last";
         if (continue_)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", option,
-                        "it reads the document for each question, and with --continue one reading answers all",
-                        "leave out one of the two");
+            throw Error(
+                ErrorKind::Usage, ErrorCode::InvalidArguments, protocol_option(),
+                Text("it reads the document for each question, and with --continue one reading answers all"),
+                Text("leave out one of the two"));
         if (!total_bytes(documents))
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", printable(words_[0]),
-                        "it can be read only once, and " + option + " reads it for each question",
-                        "give a file, or one question");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim(printable(words_[0])),
+                        Text("it can be read only once, and {0} reads it for each question", protocol_option()),
+                        Text("give a file, or one question"));
     }
 
     void read_for_each(Documents documents, const std::vector<std::string>& questions, Console& console) const

@@ -84,8 +84,9 @@ public:
     void run(Console& console) override
     {
         if (common_.no_save && !session_.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "a session is there to be saved",
-                        "leave out --no-save or --session");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
+                        Text("a session is there to be saved"),
+                        Text("leave out {0} or {1}", Setting::NoSave, Setting::Session));
         Documents documents;
         if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
         const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
@@ -106,7 +107,7 @@ public:
         talk(session, editor, console);
         const bool saved = session.store_turns();
         if (saved && console.stop.stop_requested())
-            throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
+            throw Interrupted{Text("stopped; the session '{0}' is saved", session.name())};
         if (common_.json)
             write_json(console.out,
                        {{"schema", "palimpsest.chat/1"},
@@ -146,7 +147,7 @@ private:
                 answer(session, *line, turn->token(), console);
             } catch (const Error& error) {
                 if (!editor.is_terminal() || !changed_nothing(error)) throw;
-                console.err << visible(error.what()) << std::endl;
+                console.err << visible(error.sentence(console.wording)) << std::endl;
             }
         }
     }
@@ -154,35 +155,46 @@ private:
     // Errors that are thrown before anything is stored or fed.
     static bool changed_nothing(const Error& error)
     {
-        static const std::vector<std::string> codes = {"PAL-SESSION-03", "PAL-SESSION-04", "PAL-SESSION-05",
-                                                       "PAL-SESSION-08", "PAL-BUDGET-02",  "PAL-BUDGET-03"};
-        return std::find(codes.begin(), codes.end(), error.code()) != codes.end();
+        switch (error.code()) {
+        case ErrorCode::UnfinishedDocument:
+        case ErrorCode::MessageNotFound:
+        case ErrorCode::DocumentAfterMessage:
+        case ErrorCode::MessageTooLong:
+        case ErrorCode::CacheFull:
+        case ErrorCode::PositionsExhausted:
+            return true;
+        default:
+            return false;
+        }
     }
 
-    static std::string why_full(const engine::Session& session)
+    static Text why_full(const engine::Session& session)
     {
         const engine::SessionOptions& o = session.options();
         if (session.policy().bounded())
-            return "with --positions original the session is as long as what the model was trained on";
+            return Text("with {0} original the session is as long as what the model was trained on",
+                        Setting::Positions);
         const auto schedule = o.policy.parameters.find("schedule");
         const bool once = schedule != o.policy.parameters.end() && schedule->second == "once";
         const bool chooses = o.budget == engine::no_budget && o.policy.name != "full";
-        return "--policy " + o.policy.name +
-               (once      ? " with schedule=once evicts nothing while it answers"
-                : chooses ? " without a budget keeps all that attention needs"
-                          : " keeps every token") +
-               ", and its cache is full";
+        if (once)
+            return Text("{0} {1} with schedule=once evicts nothing while it answers, and its cache is full",
+                        Setting::Policy, o.policy.name);
+        if (chooses)
+            return Text("{0} {1} without a budget keeps all that attention needs, and its cache is full",
+                        Setting::Policy, o.policy.name);
+        return Text("{0} {1} keeps every token, and its cache is full", Setting::Policy, o.policy.name);
     }
 
     static Error not_saved(const StoredSession& session)
     {
         const Error& why = *session.why_waiting();
         const size_t turns = session.turns_waiting();
-        const std::string what = turns == 0   ? "its state is"
-                                 : turns == 1 ? "the last turn is"
-                                              : "the last " + std::to_string(turns) + " turns are";
-        return {ErrorKind::Resources, why.code(), "session '" + printable(session.name()) + "'",
-                what + " not saved: " + why.text(), why.remedy()};
+        return {ErrorKind::Resources, why.code(), Text("session '{0}'", printable(session.name())),
+                turns == 0   ? Text("its state is not saved: {0}", why.text())
+                : turns == 1 ? Text("the last turn is not saved: {0}", why.text())
+                             : Text("the last {0} turns are not saved: {1}", turns, why.text()),
+                why.remedy()};
     }
 
     void answer(StoredSession& session, const std::string& message, std::stop_token stop, Console& console)
@@ -214,16 +226,15 @@ private:
             finish_output(console.out);
         }
         if (session.why_waiting().has_value())
-            write_note(console, common_.events, not_saved(session).what());
+            write_note(console, common_.events, sentence_of(not_saved(session)));
         else if (were_waiting)
-            write_note(console, common_.events, "all turns are saved now");
+            write_note(console, common_.events, Text("all turns are saved now"));
         if (common_.json) return;
         if (result.end == engine::GenerateEnd::Full)
-            write_note(console, common_.events, "the answer was cut: " + why_full(session.session()));
+            write_note(console, common_.events, Text("the answer was cut: {0}", why_full(session.session())));
         if (result.end == engine::GenerateEnd::Length)
             write_note(console, common_.events,
-                       "the answer was cut after " + std::to_string(result.tokens.size()) +
-                           " tokens (--max-tokens)");
+                       Text("the answer was cut after {0} tokens (--max-tokens)", result.tokens.size()));
     }
 
     // Returns false to quit.
@@ -234,14 +245,14 @@ private:
                                                 "/save", "/strip", "/undo",   "/quit"};
         if (word == "/undo") {
             if (!session.store_turns()) {
-                console.err << visible(not_saved(session).what()) << std::endl;
+                console.err << visible(not_saved(session).sentence(console.wording)) << std::endl;
                 return true;
             }
             try {
                 session.undo();
             } catch (const Error& error) {
                 if (!changed_nothing(error)) throw; // partly undone: the session must be reopened
-                console.err << visible(error.what()) << std::endl;
+                console.err << visible(error.sentence(console.wording)) << std::endl;
             }
             return true;
         }
@@ -274,7 +285,7 @@ private:
             }
             console.err.flush();
         } catch (const Error& error) {
-            console.err << visible(error.what()) << std::endl;
+            console.err << visible(error.sentence(console.wording)) << std::endl;
         }
         return true;
     }
@@ -286,7 +297,7 @@ private:
         if (session.session().pins().empty())
             console.err << "nothing is pinned; /pin TEXT or /pin 0-99 pins a passage\n";
         else
-            console.err << pins_sentence(session.session()) << '\n';
+            console.err << console.wording.of(pins_sentence(session.session())) << '\n';
     }
 
     bool strip(StoredSession& session, Console& console) const

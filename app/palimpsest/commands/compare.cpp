@@ -86,7 +86,7 @@ public:
         if (!sessions_.empty()) return compare_stored(console);
         check_token_source(source_);
         if (policies_.empty())
-            refuse_usage("--policies is required", "give policies, or stored sessions with --session");
+            refuse_usage(Text("--policies is required"), Text("give policies, or stored sessions with --session"));
         const auto model = load_chosen_model(common_, console);
         const SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
         std::vector<Contender> contenders;
@@ -102,19 +102,21 @@ public:
     }
 
 private:
-    [[noreturn]] static void refuse_usage(const std::string& what, const std::string& remedy)
+    [[noreturn]] static void refuse_usage(Text what, Text remedy)
     {
-        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", what, remedy);
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"), std::move(what),
+                    std::move(remedy));
     }
 
     void compare_stored(Console& console) const
     {
         if (!source_.name().empty() || !policies_.empty() || !budgets_.empty())
-            refuse_usage("--session and FILE, --policies or --budgets exclude each other",
-                         "compare stored sessions, or policies on a file");
+            refuse_usage(Text("--session and FILE, --policies or --budgets exclude each other"),
+                         Text("compare stored sessions, or policies on a file"));
         const auto store = open_store(database_, storage::Database::Access::Read);
         const auto names = session_names(*store);
-        if (names.size() < 2) refuse_usage("there is one session only", "name at least two with --session");
+        if (names.size() < 2)
+            refuse_usage(Text("there is one session only"), Text("name at least two with --session"));
         const auto first = store->conversations.stream(store->conversations.get(names[0]).id);
         for (const std::string& name : names)
             check_same_documents(*store, names[0], first, name);
@@ -162,9 +164,9 @@ private:
         for (size_t i = 0; same && i < parts; ++i)
             same = is_same(store.library, first[i], other[i]);
         if (!same)
-            throw Error(ErrorKind::Usage, "PAL-SESSION-07", "session '" + printable(name) + "'",
-                        "it and '" + printable(first_name) + "' do not hold the same documents",
-                        "compare sessions into which the same documents were read in the same order");
+            throw Error(ErrorKind::Usage, ErrorCode::IncomparableSessions, Text("session '{0}'", printable(name)),
+                        Text("it and '{0}' do not hold the same documents", printable(first_name)),
+                        Text("compare sessions into which the same documents were read in the same order"));
     }
 
     static size_t up_to_last_document(const std::vector<storage::StreamPart>& stream)
@@ -190,9 +192,9 @@ private:
     static void check_same_heads(const Contender& first, const Contender& other)
     {
         if (first.map.layers == other.map.layers && first.map.kv_heads == other.map.kv_heads) return;
-        throw Error(ErrorKind::Usage, "PAL-SESSION-07", "session '" + printable(other.spec) + "'",
-                    "its model has other layers and heads than that of '" + printable(first.spec) + "'",
-                    "compare sessions of one model");
+        throw Error(ErrorKind::Usage, ErrorCode::IncomparableSessions, Text("session '{0}'", printable(other.spec)),
+                    Text("its model has other layers and heads than that of '{0}'", printable(first.spec)),
+                    Text("compare sessions of one model"));
     }
 
     static Contender contender_of(StoredSession& stored, const Coverage& coverage)
@@ -202,7 +204,7 @@ private:
                 .options = session.options(),
                 .budget = budget_of(session),
                 .policy = PolicyReport::of(session),
-                .lengths = lengths_sentence(session),
+                .lengths = for_scripts(lengths_sentence(session)),
                 .protocol = stored.question().empty() ? Protocol::Blind : Protocol::Steered,
                 .telemetry = session.telemetry(),
                 .map = session.retention(),
@@ -221,7 +223,7 @@ private:
         if (common_.events)
             write_event(console.err, {{"event", "receipt"}, {"coverage", coverage.json()}});
         else
-            console.err << "coverage: " << coverage.sentence() << std::endl;
+            console.err << "coverage: " << console.wording.of(coverage.sentence()) << std::endl;
     }
 
     Contender read(const std::shared_ptr<const engine::Model>& model, const std::string& policy,
@@ -244,11 +246,11 @@ private:
                     .tokens_per_second = {},
                     .complete = reading.is_complete()};
         if (!read_all(reading, tokens, policy, options, console))
-            throw Interrupted{"stopped while comparing; nothing was written"};
+            throw Interrupted{Text("stopped while comparing; nothing was written")};
         c.tokens_per_second = reading.tokens_per_second();
         c.telemetry = session.telemetry();
         c.policy = PolicyReport::of(session);
-        c.lengths = lengths_sentence(session);
+        c.lengths = for_scripts(lengths_sentence(session));
         c.map = session.retention();
         c.loss = reading.losses().all();
         return c;

@@ -30,48 +30,49 @@ using storage::Interrupted;
 using storage::models_folder;
 
 struct Check {
-    std::string name;
+    Text name;
     bool good = true;
-    std::string found;  // what was found, or the problem
-    std::string remedy; // empty if there is no problem
+    Text found;  // what was found, or the problem
+    Text remedy; // empty if there is no problem
 };
 
 Check check_backend()
 {
     try {
         const auto cpu = kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""});
-        return {"cpu backend", true, std::to_string(cpu->threads()) + " threads, SIMD " + cpu->simd_target(), ""};
+        return {Text("cpu backend"), true, Text("{0} threads, SIMD {1}", cpu->threads(), cpu->simd_target()), {}};
     } catch (const Error& error) {
-        return {"cpu backend", false, error.text(), error.remedy()};
+        return {Text("cpu backend"), false, error.text(), error.remedy()};
     }
 }
 
 // A missing GPU is not a failure: the CPU is used instead.
 Check check_gpu(const GpuReport& gpu)
 {
-    return {"cuda backend", true, gpu.found, gpu.remedy};
+    return {Text("cuda backend"), true, gpu.found, gpu.remedy};
 }
 
-Check check_model(const std::string& name, const std::filesystem::path& path)
+Check check_model(const Text& name, const std::filesystem::path& path)
 {
     try {
         const engine::ModelFiles files = storage::with_names(path, [&] { return engine::open_model(path); });
-        return {name, true,
-                storage::model_name(path) + ", " + format_bytes(files.file_bytes) + ", fingerprint " +
-                    files.fingerprint,
-                ""};
+        return {name,
+                true,
+                Text("{0}, {1}, fingerprint {2}", storage::model_name(path), format_bytes(files.file_bytes),
+                     files.fingerprint),
+                {}};
     } catch (const Error& error) {
-        return {name, false, error.subject() + ": " + error.text(), error.remedy()};
+        return {name, false, Text("{0}: {1}", error.subject(), error.text()), error.remedy()};
     }
 }
 
 Check check_default_model()
 {
-    constexpr const char* name = "default model";
+    const Text name("default model");
     try {
         return check_model(name, find_model(""));
     } catch (const Error& error) {
-        return {name, false, error.subject() + ": " + error.text(), error.remedy()};
+        return {name, false, Text("{0}: {1}", error.subject(), error.text()), error.remedy()};
     }
 }
 
@@ -79,10 +80,11 @@ Check check_memory()
 {
     const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
     const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    return {"memory", true,
-            format_bytes(std::min(engine::available_memory(), pages * page)) + " available of " +
-                format_bytes(pages * page),
-            ""};
+    return {Text("memory"),
+            true,
+            Text("{0} available of {1}", format_bytes(std::min(engine::available_memory(), pages * page)),
+                 format_bytes(pages * page)),
+            {}};
 }
 
 Check check_database(const std::string& given, const std::stop_token& stop)
@@ -90,15 +92,17 @@ Check check_database(const std::string& given, const std::stop_token& stop)
     const std::filesystem::path file = database_file(given);
     try {
         if (!storage::check_integrity(file, [&] { return !stop.stop_requested(); }))
-            throw Interrupted{"stopped while the sessions were checked; nothing was changed"};
+            throw Interrupted{Text("stopped while the sessions were checked; nothing was changed")};
         std::error_code unknown;
         const uint64_t bytes = std::filesystem::file_size(file, unknown);
-        return {"sessions", true, printable(file.string()) + ", " + format_bytes(bytes) + ", nothing is damaged",
-                ""};
+        return {Text("sessions"),
+                true,
+                Text("{0}, {1}, nothing is damaged", printable(file.string()), format_bytes(bytes)),
+                {}};
     } catch (const Error& error) {
         const bool none = error.kind() == ErrorKind::NotFound, in_use = error.kind() == ErrorKind::Busy;
-        if (none) return {"sessions", true, "there are none yet", ""};
-        return {"sessions", in_use, error.subject() + ": " + error.text(), error.remedy()};
+        if (none) return {Text("sessions"), true, Text("there are none yet"), {}};
+        return {Text("sessions"), in_use, Text("{0}: {1}", error.subject(), error.text()), error.remedy()};
     }
 }
 
@@ -117,12 +121,13 @@ public:
     {
         const GpuReport gpu = gpu_report();
         const std::vector<Check> checks = {
-            check_backend(),       check_gpu(gpu), check_model("shipped model", storage::shipped_model()),
+            check_backend(),       check_gpu(gpu), check_model(Text("shipped model"), storage::shipped_model()),
             check_default_model(), check_memory(), check_database(database_, console.stop)};
         const std::vector<OptionOrigin> options = option_origins();
         json_ ? print_json(checks, gpu.facts, options, console) : print(checks, options, console);
         for (const Check& check : checks)
-            if (!check.good) throw Error(ErrorKind::Failed, "PAL-RUN-02", check.name, check.found, check.remedy);
+            if (!check.good)
+                throw Error(ErrorKind::Failed, ErrorCode::CheckFailed, check.name, check.found, check.remedy);
     }
 
 private:
@@ -130,8 +135,9 @@ private:
     {
         console.out << "palimpsest " << PALIMPSEST_VERSION << '\n';
         for (const Check& check : checks) {
-            console.out << (check.good ? "ok    " : "WRONG ") << check.name << ": " << visible(check.found);
-            if (!check.remedy.empty()) console.out << "; " << visible(check.remedy);
+            console.out << (check.good ? "ok    " : "WRONG ") << for_scripts(check.name) << ": "
+                        << visible(for_scripts(check.found));
+            if (!check.remedy.empty()) console.out << "; " << visible(for_scripts(check.remedy));
             console.out << '\n';
         }
         console.out << "\nconfiguration: " << visible(config_path())
@@ -147,8 +153,10 @@ private:
     {
         ordered_json found = ordered_json::array();
         for (const Check& check : checks)
-            found.push_back(
-                {{"name", check.name}, {"ok", check.good}, {"found", check.found}, {"remedy", check.remedy}});
+            found.push_back({{"name", for_scripts(check.name)},
+                             {"ok", check.good},
+                             {"found", for_scripts(check.found)},
+                             {"remedy", for_scripts(check.remedy)}});
         ordered_json in_force = ordered_json::array();
         for (const OptionOrigin& option : options)
             in_force.push_back({{"option", option.option}, {"value", option.value}, {"origin", option.origin}});

@@ -82,14 +82,14 @@ public:
             sources.push_back({file, ""});
         if (!token_ids_.empty()) sources.push_back({"", token_ids_});
         if (sources.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no FILE",
-                        "give a file or --token-ids");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
+                        Text("there is no FILE"), Text("give a file or --token-ids"));
         const auto policies = policies_.empty() ? std::vector{common_.policy} : split_policies(policies_);
         const auto budgets = budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_);
         if (!per_token_.empty() && sources.size() * policies.size() * budgets.size() > 1)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--per-token",
-                        "it holds one measurement and several are asked for",
-                        "give one document, policy and budget");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--per-token"),
+                        Text("it holds one measurement and several are asked for"),
+                        Text("give one document, policy and budget"));
         std::optional<OutputFile> csv;
         if (!per_token_.empty()) csv.emplace(per_token_);
         const auto model = load_chosen_model(common_, console);
@@ -144,7 +144,7 @@ private:
             *csv << line;
         };
         if (!read_all(reading, tokens, source.name() + " (" + policy + ")", options, console, write_loss))
-            throw Interrupted{"stopped while measuring " + source.name() + "; no result was printed"};
+            throw Interrupted{Text("stopped while measuring {0}; no result was printed", source.name())};
         m.loss = reading.losses().all();
         m.by_length = reading.losses().by_length();
         std::copy_if(lengths.begin(), lengths.end(), std::back_inserter(m.unreached),
@@ -153,7 +153,7 @@ private:
         if (m.coverage.complete()) m.words = tokens.words;
         m.telemetry = session.telemetry();
         m.policy_description = policy_json(session);
-        m.kept = lengths_sentence(session);
+        m.kept = for_scripts(lengths_sentence(session));
         return m;
     }
 
@@ -194,7 +194,8 @@ private:
                     format_count(m.loss.tokens + 1).c_str(), m.loss.perplexity());
                 out += line;
             }
-            out += "  " + m.coverage.sentence() + "; cache " + format_bytes(m.telemetry.cache_bytes) + "\n";
+            out += "  " + for_scripts(m.coverage.sentence()) + "; cache " + format_bytes(m.telemetry.cache_bytes) +
+                   "\n";
         }
         return out;
     }

@@ -106,16 +106,16 @@ private:
     {
         if (question_option_->count() == 0) return; // CLI11 ignores an empty value
         if (!session_.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--question",
-                        "the session's documents were read already", "leave it out, or give a FILE");
-        require_question("--question", question_);
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::Question),
+                        Text("the session's documents were read already"), Text("leave it out, or give a FILE"));
+        require_question(Text(Setting::Question), question_);
     }
 
     void show_stored(std::optional<OutputFile>& map_file, Console& console)
     {
         if (!source_.file.empty() || !source_.token_ids.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "FILE and --session exclude each other",
-                        "give one of them");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
+                        Text("FILE and --session exclude each other"), Text("give one of them"));
         const auto store = open_store(database_, storage::Database::Access::Read);
         StoredOptions options{.choice = common_};
         options.read_only = true;
@@ -147,9 +147,9 @@ private:
         if (question_.empty()) return std::make_unique<engine::Session>(model, options);
         const engine::ChatTemplate chat_template(model->files().vocabulary, require_tokenizer(*model));
         const auto rows = question_turn(chat_template, question_);
-        make_room_for(rows, model->config(), "--question", options);
+        make_room_for(rows, model->config(), Text(Setting::Question), options);
         auto session = std::make_unique<engine::Session>(model, options);
-        steer(*session, rows, "--question");
+        steer(*session, rows, Text(Setting::Question));
         return session;
     }
 
@@ -169,8 +169,8 @@ private:
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
             if (coverage.tokens_in_input == 0)
-                throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source_.file), "it has no text",
-                            "give a document with text");
+                throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::verbatim(printable(source_.file)),
+                            Text("it has no text"), Text("give a document with text"));
             finish(*session, feed);
             return session;
         }
@@ -178,18 +178,18 @@ private:
         coverage = tokens.coverage;
         coverage.tokens_read = coverage.tokens_in_input;
         engine::SessionOptions options = common_.session(model->config(), {.input = coverage.tokens_in_input});
-        options.pins = pins_in(tokens.ids, common_.pins, *model, source_.name());
+        options.pins = pins_in(tokens.ids, common_.pins, *model, Text::verbatim(source_.name()));
         auto session = start(model, options);
         ReadingMeter progress(listener, source_.name());
         feed.progress = [&](const engine::Telemetry& t) { progress.update(*session, t, 0, tokens.ids.size()); };
-        if (!session->feed(tokens.ids, feed)) throw Interrupted{"stopped while reading; nothing was written"};
+        if (!session->feed(tokens.ids, feed)) throw Interrupted{Text("stopped while reading; nothing was written")};
         finish(*session, feed);
         return session;
     }
 
     static void finish(engine::Session& session, const engine::FeedOptions& feed)
     {
-        if (!session.finish(feed)) throw Interrupted{"stopped while reading; nothing was written"};
+        if (!session.finish(feed)) throw Interrupted{Text("stopped while reading; nothing was written")};
     }
 
     MapFilter filter() const
@@ -204,10 +204,9 @@ private:
     {
         const auto check = [](const char* option, int32_t value, int32_t count) {
             if (value >= count || value < -1)
-                throw Error(ErrorKind::Usage, "PAL-OPTION-03", option,
-                            std::to_string(value) + " is not there, the model has 0 to " +
-                                std::to_string(count - 1),
-                            "give one of these");
+                throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim(option),
+                            Text("{0} is not there, the model has 0 to {1}", value, count - 1),
+                            Text("give one of these"));
         };
         check("--layer", layer_, c.layers);
         check("--head", head_, c.kv_heads);
@@ -220,13 +219,13 @@ private:
         if (map_file_.empty()) return std::nullopt;
         const std::string ending = map_ending();
         if ((ending == ".png" || ending == ".svg") && !has_map_painter())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
-                        "pictures need the window's painter, which this build does not have",
-                        "write .json or .csv, or leave --map out for a picture in text");
+            throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::verbatim(printable(map_file_)),
+                        Text("pictures need the window's painter, which this build does not have"),
+                        Text("write .json or .csv, or leave --map out for a picture in text"));
         if (ending != ".png" && ending != ".svg" && ending != ".json" && ending != ".csv")
-            throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
-                        "the map can be written as .png, .svg, .json or .csv",
-                        "give a name with one of these endings");
+            throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::verbatim(printable(map_file_)),
+                        Text("the map can be written as .png, .svg, .json or .csv"),
+                        Text("give a name with one of these endings"));
         return std::optional<OutputFile>(std::in_place, map_file_);
     }
 

@@ -60,8 +60,8 @@ void print_parameters(const std::vector<engine::ParameterInfo>& parameters, std:
     if (parameters.empty()) return;
     out << "\n| parameter | meaning | default | range |\n|---|---|---|---|\n";
     for (const engine::ParameterInfo& p : parameters)
-        out << "| `" << p.key << "` | " << cell(p.meaning) << " | " << cell(p.default_text) << " | "
-            << cell(p.range) << " |\n";
+        out << "| `" << p.key << "` | " << cell(for_scripts(p.meaning)) << " | "
+            << cell(for_scripts(p.default_text)) << " | " << cell(for_scripts(p.range)) << " |\n";
 }
 
 bool are_same(const engine::ParameterInfo& a, const engine::ParameterInfo& b)
@@ -81,9 +81,9 @@ bool is_of_every_policy(const engine::ParameterInfo& parameter)
 void print_policy(const engine::PolicyInfo& policy, std::ostream& out)
 {
     out << "\n### `" << policy.name << "`\n\n"
-        << policy.keeps << "\n\n- signals: " << policy.signals << "\n- cost: " << policy.cost
-        << "\n- positions: " << policy.positions << '\n';
-    if (!policy.paper.empty()) out << "- paper: " << policy.paper << '\n';
+        << for_scripts(policy.keeps) << "\n\n- signals: " << for_scripts(policy.signals)
+        << "\n- cost: " << for_scripts(policy.cost) << "\n- positions: " << for_scripts(policy.positions) << '\n';
+    if (!policy.paper.empty()) out << "- paper: " << for_scripts(policy.paper) << '\n';
     std::vector<engine::ParameterInfo> own;
     std::copy_if(policy.parameters.begin(), policy.parameters.end(), std::back_inserter(own),
                  [](const engine::ParameterInfo& p) { return !is_of_every_policy(p); });
@@ -138,6 +138,9 @@ private:
                "won.\n"
                ".TP\n.B PALIMPSEST_PLUGINS\nfolder of the GPU plugin, \\fIlibpalimpsest-cuda.so\\fR, in place of "
                "that of the program and \\fI../lib/palimpsest\\fR beside it\n"
+               ".TP\n.B LC_ALL, LC_MESSAGES, LANG\nthe language of errors and notes on standard error: the first "
+               "one that "
+               "is set and not empty; German (\\fIde\\fR), otherwise English. Output and JSON are in English\n"
             << ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/palimpsest/config.json\noptions, as a JSON object\n"
             << ".TP\n.I $XDG_DATA_HOME/palimpsest/models/\nmodels that \\fB\\-\\-model\\fR finds by name\n";
     }

@@ -39,10 +39,18 @@ std::string framing_of(const engine::ModelFiles& files)
     if (files.vocabulary.kind == Vocabulary::Kind::None) return "none: the model has no tokenizer";
     try {
         const engine::Tokenizer tokenizer(files.vocabulary);
-        return engine::ChatTemplate(files.vocabulary, tokenizer).description();
+        return for_scripts(engine::ChatTemplate(files.vocabulary, tokenizer).description());
     } catch (const Error& error) {
-        return "none: " + error.text();
+        return "none: " + for_scripts(error.text());
     }
+}
+
+ordered_json all_for_scripts(const std::vector<Text>& texts)
+{
+    ordered_json all = ordered_json::array();
+    for (const Text& text : texts)
+        all.push_back(for_scripts(text));
+    return all;
 }
 
 std::string tokenizer_of(const Vocabulary& vocabulary)
@@ -142,11 +150,11 @@ private:
         std::vector<std::array<std::string, 5>> rows = {{"NAME", "SOURCE", "SIZE", "ARCHITECTURE", "TYPE"}};
         for (const FoundModel& model : found)
             rows.push_back({(is_same(model.path, chosen) ? "* " : "  ") + visible(model.name),
-                            source_name(model.source), format_bytes(model.bytes), visible(model.architecture),
-                            visible(model.type)});
+                            for_scripts(source_name(model.source)), format_bytes(model.bytes),
+                            visible(model.architecture), visible(model.type)});
         rows[0][0].insert(0, "  ");
         write_table(rows, console.out);
-        for (const std::string& note : notes)
+        for (const Text& note : notes)
             write_note(console, false, note);
     }
 
@@ -164,19 +172,20 @@ private:
         }
     }
 
-    void list_json(const std::vector<FoundModel>& found, const std::vector<std::string>& notes,
-                   const fs::path& chosen, Console& console) const
+    void list_json(const std::vector<FoundModel>& found, const std::vector<Text>& notes, const fs::path& chosen,
+                   Console& console) const
     {
         ordered_json models = ordered_json::array();
         for (const FoundModel& model : found)
             models.push_back({{"name", model.name},
-                              {"source", source_name(model.source)},
+                              {"source", for_scripts(source_name(model.source))},
                               {"path", model.path.string()},
                               {"bytes", model.bytes},
                               {"architecture", model.architecture},
                               {"type", model.type},
                               {"default", is_same(model.path, chosen)}});
-        write_json(console.out, {{"schema", "palimpsest.models/1"}, {"models", models}, {"notes", notes}});
+        write_json(console.out,
+                   {{"schema", "palimpsest.models/1"}, {"models", models}, {"notes", all_for_scripts(notes)}});
     }
 
     void show(Console& console) const
@@ -254,7 +263,7 @@ private:
                                  {"chat_template", f.vocabulary.chat_template},
                                  {"framing", framing_of(f)},
                                  {"fingerprint", f.fingerprint},
-                                 {"warnings", f.warnings}});
+                                 {"warnings", all_for_scripts(f.warnings)}});
     }
 
     static void show_text(const engine::ModelFiles& f, const Fit& fit, Console& console)
@@ -280,8 +289,8 @@ private:
         line("cache         ", cache_sentence(c));
         line("memory        ", fit.sentence());
         line("fingerprint   ", f.fingerprint);
-        for (const std::string& warning : f.warnings)
-            line("note          ", warning);
+        for (const Text& warning : f.warnings)
+            line("note          ", for_scripts(warning));
     }
 
     void verify(const engine::ModelFiles& f, Console& console) const
@@ -317,8 +326,9 @@ private:
     {
         const bool undo = none_ || name_ == "default";
         if (!undo && name_.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "models use", "no model is named",
-                        "give a name of palimpsest models list, a path, or --none");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("models use"),
+                        Text("no model is named"),
+                        Text("give a name of palimpsest models list, a path, or --none"));
         if (undo) {
             storage::set_default(std::nullopt);
         } else {
@@ -337,7 +347,7 @@ private:
             console.out << "default model: " << visible(set.empty() ? model_name(path) : set) << " ("
                         << visible(path.string()) << (undo ? "), none is set" : ")") << '\n';
         if (const char* variable = std::getenv("PALIMPSEST_MODEL"); variable && *variable)
-            write_note(console, false, "PALIMPSEST_MODEL is set, and comes before the default");
+            write_note(console, false, Text("PALIMPSEST_MODEL is set, and comes before the default"));
     }
 
     CLI::App *models_ = nullptr, *list_ = nullptr, *show_ = nullptr, *verify_ = nullptr, *use_ = nullptr;

@@ -17,10 +17,16 @@ ordered_json describe(const engine::PolicyInfo& policy)
 {
     ordered_json parameters = ordered_json::array();
     for (const engine::ParameterInfo& p : policy.parameters)
-        parameters.push_back(
-            {{"key", p.key}, {"meaning", p.meaning}, {"default", p.default_text}, {"range", p.range}});
-    return {{"name", policy.name},     {"keeps", policy.keeps},         {"signals", policy.signals},
-            {"cost", policy.cost},     {"positions", policy.positions}, {"paper", policy.paper},
+        parameters.push_back({{"key", p.key},
+                              {"meaning", for_scripts(p.meaning)},
+                              {"default", for_scripts(p.default_text)},
+                              {"range", for_scripts(p.range)}});
+    return {{"name", policy.name},
+            {"keeps", for_scripts(policy.keeps)},
+            {"signals", for_scripts(policy.signals)},
+            {"cost", for_scripts(policy.cost)},
+            {"positions", for_scripts(policy.positions)},
+            {"paper", for_scripts(policy.paper)},
             {"parameters", parameters}};
 }
 
@@ -49,7 +55,7 @@ private:
             all.push_back(describe(policy));
             if (!json_)
                 console.out << policy.name << std::string(16 - std::min<size_t>(15, policy.name.size()), ' ')
-                            << policy.keeps << '\n';
+                            << for_scripts(policy.keeps) << '\n';
         }
         if (json_) write_json(console.out, {{"schema", "palimpsest.policies/1"}, {"policies", all}});
     }
@@ -62,17 +68,24 @@ private:
             for (const engine::PolicyInfo& known : engine::policies())
                 names.push_back(known.name);
             const std::string near = engine::nearest(name_, names);
-            throw Error(ErrorKind::Usage, "PAL-POLICY-01", printable(name_), "there is no such policy",
-                        near.empty() ? "see palimpsest policies list" : "did you mean '" + near + "'?");
+            throw Error(ErrorKind::Usage, ErrorCode::UnknownPolicy, Text::verbatim(printable(name_)),
+                        Text("there is no such policy"),
+                        near.empty() ? Text(Step::ListPolicies) : Text("did you mean '{0}'?", near));
         }
-        if (json_) return write_json(console.out, describe(*policy));
-        console.out << policy->name << "\n  " << policy->keeps << "\n\n  signals    " << policy->signals
-                    << "\n  cost       " << policy->cost << "\n  positions  " << policy->positions
-                    << "\n  paper      " << policy->paper << "\n";
+        if (json_) {
+            ordered_json document = {{"schema", "palimpsest.policy/1"}};
+            document.update(describe(*policy));
+            return write_json(console.out, document);
+        }
+        console.out << policy->name << "\n  " << for_scripts(policy->keeps) << "\n\n  signals    "
+                    << for_scripts(policy->signals) << "\n  cost       " << for_scripts(policy->cost)
+                    << "\n  positions  " << for_scripts(policy->positions) << "\n  paper      "
+                    << for_scripts(policy->paper) << "\n";
         if (!policy->parameters.empty()) console.out << "\n  parameters (NAME:key=value,key=value)\n";
         for (const engine::ParameterInfo& p : policy->parameters)
-            console.out << "    " << p.key << std::string(16 - std::min<size_t>(15, p.key.size()), ' ') << p.meaning
-                        << "; default " << p.default_text << ", " << p.range << '\n';
+            console.out << "    " << p.key << std::string(16 - std::min<size_t>(15, p.key.size()), ' ')
+                        << for_scripts(p.meaning) << "; default " << for_scripts(p.default_text) << ", "
+                        << for_scripts(p.range) << '\n';
     }
 
     CLI::App *policies_ = nullptr, *list_ = nullptr, *show_ = nullptr;

@@ -69,10 +69,11 @@ public:
     void run(Console& console) override
     {
         if (common_.no_save)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
-                        "use summarize or ask, which save nothing without --session");
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
+                        Text("nothing would remain of the reading"),
+                        Text("use summarize or ask, which save nothing without --session"));
         if (question_->count() > 0) // CLI11 ignores an empty value
-            require_question("--question", options_.question.value_or(""));
+            require_question(Text(Setting::Question), options_.question.value_or(""));
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         options_.choice = common_;

@@ -12,6 +12,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
+#include "storage/session/session_verification.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 #include "storage/transfer.h"
@@ -214,7 +215,7 @@ private:
         const auto store = open(Access::Write);
         const auto backup_error = store->conversations.remove(store->conversations.get(name_).id);
         if (backup_error)
-            write_note(console, false, std::string("what is left has no backup now: ") + backup_error->what());
+            write_note(console, false, Text("what is left has no backup now: {0}", sentence_of(*backup_error)));
     }
 
     void fork(Console&)
@@ -240,19 +241,7 @@ private:
     void verify(Console& console)
     {
         const auto store = open(Access::Read);
-        const SQLite::Transaction view(store->database.sql(), SQLite::TransactionBehavior::DEFERRED);
-        const SessionInfo info = store->conversations.get(name_);
-        for (const SnapshotInfo& state : store->snapshots.of(info.id))
-            store->snapshots.load(state.id);
-        for (const Message& message : store->conversations.messages(info.id))
-            if (message.damaged)
-                throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name_) + "'",
-                            "message " + std::to_string(message.id) + " does not match its checksum",
-                            "it is shown as damaged; the rest can be used");
-        uint64_t tokens = 0;
-        for (const storage::StreamPart& part : store->conversations.stream(info.id))
-            if (const auto* document = storage::document_in(part)) tokens += store->library.verify(document->id);
-        store->conversations.fade_record(info.id);
+        const auto [info, tokens] = storage::verified_session(*store, name_);
         if (json_)
             return write_json(console.out, {{"schema", "palimpsest.session-check/1"},
                                             {"name", info.name},
@@ -272,8 +261,9 @@ private:
     {
         const auto most = parse_bytes(max_size_);
         if (!most)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--max-size",
-                        "'" + printable(max_size_) + "' is not possible", "give a size such as 500MB or 2GiB");
+            throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim("--max-size"),
+                        Text("'{0}' is not possible", printable(max_size_)),
+                        Text("give a size such as 500MB or 2GiB"));
         const auto store = open(Access::Write);
         store->database.shrink();
         auto sessions = store->conversations.list();
@@ -286,12 +276,13 @@ private:
         }
         const uint64_t size = store->database.file_bytes();
         if (json_)
-            return write_json(console.out,
-                              {{"schema", "palimpsest.gc/1"}, {"bytes", size}, {"sessions_stripped", stripped}});
-        console.out << format_bytes(size) << ", " << stripped << " sessions stripped of their caches\n";
+            write_json(console.out,
+                       {{"schema", "palimpsest.gc/1"}, {"bytes", size}, {"sessions_stripped", stripped}});
+        else
+            console.out << format_bytes(size) << ", " << stripped << " sessions stripped of their caches\n";
         if (size > *most)
-            throw Error(ErrorKind::Failed, "PAL-DB-08", "database", "the text alone takes " + format_bytes(size),
-                        "remove sessions with palimpsest sessions rm");
+            throw Error(ErrorKind::Failed, ErrorCode::DatabaseAboveLimit, Text("database"),
+                        Text("the text alone takes {0}", format_bytes(size)), Text(Step::RemoveSessions));
     }
 
     CLI::App* sessions_ = nullptr;

@@ -71,11 +71,12 @@ public:
 private:
     std::unique_ptr<engine::Tokenizer> open_tokenizer() const
     {
-        std::vector<std::string> warnings;
+        std::vector<Text> warnings;
         const engine::Vocabulary vocabulary = engine::open_vocabulary(vocabulary_, warnings);
         if (vocabulary.kind == engine::Vocabulary::Kind::None)
-            throw Error(ErrorKind::Failed, "PAL-MODEL-13", vocabulary_,
-                        warnings.empty() ? "it has no tokenizer" : warnings.front(), "use another model");
+            throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text::verbatim(vocabulary_),
+                        warnings.empty() ? Text("it has no tokenizer") : warnings.front(),
+                        Text("use another model"));
         return std::make_unique<engine::Tokenizer>(vocabulary);
     }
 

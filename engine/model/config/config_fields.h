@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/model/config/model_config.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::engine {
 
@@ -34,8 +35,8 @@ public:
     // The key as spelled in this file, quoted.
     virtual std::string name(ConfigKey key) const = 0;
     // Refuses the model because a value is out of range, or because the engine does not support it.
-    [[noreturn]] virtual void refuse_value(const std::string& what) const = 0;
-    [[noreturn]] virtual void refuse_unsupported(const std::string& what) const = 0;
+    [[noreturn]] virtual void refuse_value(const Text& what) const = 0;
+    [[noreturn]] virtual void refuse_unsupported(const Text& what) const = 0;
 };
 
 } // namespace palimpsest::engine

@@ -17,14 +17,13 @@ const std::vector<const Family*>& families()
     return all;
 }
 
-std::string joined(const std::vector<std::string_view>& names)
+// REQUIRES: at least two names.
+Text alternatives(const std::vector<std::string_view>& names)
 {
-    std::string text;
-    for (size_t i = 0; i < names.size(); ++i) {
-        if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-        text += names[i];
-    }
-    return text;
+    std::string all_but_last;
+    for (size_t i = 0; i + 1 < names.size(); ++i)
+        all_but_last += (i > 0 ? ", " : "") + std::string(names[i]);
+    return Text("{0} or {1}", all_but_last, names.back());
 }
 
 std::string text(double value)
@@ -51,20 +50,20 @@ const Family* family_of_class(std::string_view name)
     return found == families().end() ? nullptr : *found;
 }
 
-std::string known_architectures()
+Text known_architectures()
 {
     std::vector<std::string_view> names;
     for (const Family* family : families())
         if (std::ranges::find(names, family->architecture) == names.end()) names.push_back(family->architecture);
-    return joined(names);
+    return alternatives(names);
 }
 
-std::string known_classes()
+Text known_classes()
 {
     std::vector<std::string_view> names;
     for (const Family* family : families())
         names.insert(names.end(), family->classes.begin(), family->classes.end());
-    return joined(names);
+    return alternatives(names);
 }
 
 std::optional<double> Family::default_of(std::string_view key) const
@@ -79,7 +78,7 @@ void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t perio
     constexpr ConfigKey key = {"attention.sliding_window", "sliding_window"};
     auto window = fields.integer(key);
     if (window && *window == 0 && !fields.is_gguf())
-        fields.refuse_value(fields.name(key) + " is 0, expected 1 or more, or null");
+        fields.refuse_value(Text("{0} is 0, expected 1 or more, or null", fields.name(key)));
     if (fields.is_gguf()) {
         window = window.value_or(gguf_window);
         if (*window == 0) return;
@@ -102,8 +101,8 @@ float positive(const ConfigFields& fields, ConfigKey key, double otherwise, doub
     const double value = fields.number(key).value_or(otherwise);
     // Written so that NaN fails.
     if (!(value > 0.0 && value <= largest))
-        fields.refuse_value(fields.name(key) + " is " + text(value) + ", expected a number in (0, " +
-                            text(largest) + "]");
+        fields.refuse_value(
+            Text("{0} is {1}, expected a number in (0, {2}]", fields.name(key), text(value), text(largest)));
     return static_cast<float>(value);
 }
 
@@ -112,12 +111,11 @@ void read_experts(const ConfigFields& fields, ModelConfig& config, ConfigKey cou
     const uint64_t experts = fields.integer(count).value_or(0);
     if (experts == 0) return;
     if (experts > limits::experts)
-        fields.refuse_value(fields.name(count) + " is " + std::to_string(experts) + ", expected 1 to " +
-                            std::to_string(limits::experts));
+        fields.refuse_value(Text("{0} is {1}, expected 1 to {2}", fields.name(count), experts, limits::experts));
     const uint64_t chosen = fields.integer(used).value_or(0);
     if (chosen < 1 || chosen > experts)
-        fields.refuse_value(fields.name(used) + " is " + std::to_string(chosen) + " of " + std::to_string(experts) +
-                            " experts");
+        fields.refuse_value(
+            Text("{0} is {1}, expected 1 to {2}, the number of experts", fields.name(used), chosen, experts));
     config.experts.count = static_cast<int32_t>(experts);
     config.experts.used = static_cast<int32_t>(chosen);
 }

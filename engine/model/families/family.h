@@ -47,8 +47,8 @@ const Family& granite_family();
 // Null if unknown.
 const Family* family_of_architecture(std::string_view architecture);
 const Family* family_of_class(std::string_view name);
-std::string known_architectures(); // "llama, qwen2 or qwen3"
-std::string known_classes();
+Text known_architectures(); // "llama, qwen2 or qwen3"
+Text known_classes();
 
 // Marks local layers: those that the file lists, otherwise all but every `period`-th one (0: all). They get the
 // file's window if it is shorter than the context, and the local rotary angles if `local_rope` is set.

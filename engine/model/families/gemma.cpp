@@ -10,7 +10,8 @@ void describe_gemma(const ConfigFields& fields, ModelConfig& config)
     config.activation = kernels::Activation::GeluTanh;
     config.norm_offset = fields.is_gguf() ? 0.0f : 1.0f;
     config.embedding_factor = std::sqrt(static_cast<float>(config.dim));
-    if (fields.boolean({nullptr, "attention_bias"}).value_or(false)) fields.refuse_unsupported("'attention_bias'");
+    if (fields.boolean({nullptr, "attention_bias"}).value_or(false))
+        fields.refuse_unsupported(Text("{0} is not supported", "'attention_bias'"));
 }
 
 void read_gemma_scale(const ConfigFields& fields, ModelConfig& config, int32_t layers_of_largest)

@@ -47,8 +47,8 @@ const Family& gemma3_family()
                 const bool listed = fields.listed_windows(config.layers).has_value();
                 const uint64_t period = listed ? 6 : fields.integer(key).value_or(6);
                 if (period < 1 || period > limits::layers)
-                    fields.refuse_value(fields.name(key) + " is " + std::to_string(period) + ", expected 1 to " +
-                                        std::to_string(limits::layers));
+                    fields.refuse_value(
+                        Text("{0} is {1}, expected 1 to {2}", fields.name(key), period, limits::layers));
                 read_windows(fields, config, static_cast<int32_t>(period), true);
             },
         .activations = {"gelu_pytorch_tanh", "gelu"},

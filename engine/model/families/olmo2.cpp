@@ -15,9 +15,10 @@ const Family& olmo2_family()
                 config.post_norms = true;
                 config.head_norm = HeadNorm::AcrossHeads;
                 if (fields.boolean({nullptr, "attention_bias"}).value_or(false))
-                    fields.refuse_unsupported("'attention_bias'");
+                    fields.refuse_unsupported(Text("{0} is not supported", "'attention_bias'"));
                 if (fields.integer({"attention.sliding_window", nullptr}))
-                    fields.refuse_unsupported("OLMo 3, an olmo2 with sliding-window attention,");
+                    fields.refuse_unsupported(
+                        Text("OLMo 3, an olmo2 with sliding-window attention, is not supported"));
             },
         .tensor_names = {{"post_attention_layernorm", "post_attention_norm"},
                          {"post_feedforward_layernorm", "post_ffw_norm"}},

@@ -14,7 +14,7 @@ namespace palimpsest::engine {
 class BpeMerges {
 public:
     // `ids` and `refuse` must outlive this. `rule` is reported when a merge is refused.
-    BpeMerges(const std::unordered_map<std::string, TokenId>& ids, const Refusal& refuse, std::string_view rule)
+    BpeMerges(const std::unordered_map<std::string, TokenId>& ids, const Refusal& refuse, ErrorCode rule)
         : ids_(ids), refuse_(refuse), rule_(rule)
     {
     }
@@ -30,7 +30,7 @@ private:
 
     const std::unordered_map<std::string, TokenId>& ids_;
     const Refusal& refuse_;
-    std::string_view rule_;
+    ErrorCode rule_;
     std::vector<PieceMerge> merges_;
 };
 

@@ -79,8 +79,8 @@ BusGuard::BusGuard(const void* begin, size_t bytes)
         range.end.store(reinterpret_cast<uintptr_t>(begin) + bytes, std::memory_order_release);
         return;
     }
-    throw Error(ErrorKind::Resources, "PAL-MEM-01", "model files",
-                std::to_string(ranges.size()) + " of them are open, which is the limit", "close other models");
+    throw Error(ErrorKind::Resources, ErrorCode::OutOfMemory, Text("model files"),
+                Text("{0} of them are open, which is the limit", ranges.size()), Text("close other models"));
 }
 
 BusGuard::~BusGuard()

@@ -2,24 +2,22 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "engine/model/config/model_config.h"
 #include "engine/model/files/refusal.h"
 
 namespace palimpsest::engine {
 
-// Rule ids to report, numbered as for the source format.
+// The codes to report, those of the source format.
 struct ConfigRules {
-    std::string_view relations, floats; // "C4", "C5"; "12" twice for GGUF
+    ErrorCode relations, floats; // ModelC4, ModelC5; ModelG12 twice for GGUF
 };
 
-// Returns `number` as an int32 if it is within 1..limit.
-int32_t checked_size(uint64_t number, uint64_t limit, const std::string& name, const Refusal& refuse,
-                     std::string_view rule);
+// Returns `number` as an int32 if it is within 1..limit. `name` begins the message.
+int32_t checked_size(uint64_t number, uint64_t limit, const Text& name, const Refusal& refuse, ErrorCode rule);
 
 // The trained context: 0 is refused; values over limits::context are clamped, since no allocation depends on them.
-int32_t checked_context(uint64_t tokens, const std::string& name, const Refusal& refuse, std::string_view rule);
+int32_t checked_context(uint64_t tokens, const Text& name, const Refusal& refuse, ErrorCode rule);
 
 // Whether rotary frequencies can be computed from this base: in 1..limits::rope_base, and not NaN.
 bool is_rope_base(double base);
@@ -29,6 +27,6 @@ std::string rope_base_limit(); // "1e+12"
 void check_config(const ModelConfig& config, const Refusal& refuse, const ConfigRules& rules);
 
 // The head size of configurations that do not state one: dim / heads.
-int32_t derived_head_dim(int32_t dim, int32_t heads, const Refusal& refuse, std::string_view rule);
+int32_t derived_head_dim(int32_t dim, int32_t heads, const Refusal& refuse, ErrorCode rule);
 
 } // namespace palimpsest::engine

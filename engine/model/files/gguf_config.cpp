@@ -9,7 +9,7 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr const char* rule = "12";
+constexpr ErrorCode rule = ErrorCode::ModelG12;
 
 class GgufFields final : public ConfigFields {
 public:
@@ -39,13 +39,13 @@ public:
         return file_.flags(key, static_cast<uint64_t>(layers));
     }
     std::string name(ConfigKey key) const override { return in_quotes(prefix_ + key.gguf); }
-    [[noreturn]] void refuse_value(const std::string& what) const override
+    [[noreturn]] void refuse_value(const Text& what) const override
     {
-        refuse_.fail(rule, what, Refusal::other_model);
+        refuse_.fail(rule, what, Refusal::other_model());
     }
-    [[noreturn]] void refuse_unsupported(const std::string& what) const override
+    [[noreturn]] void refuse_unsupported(const Text& what) const override
     {
-        refuse_.fail(rule, what + " is not supported", Refusal::other_model);
+        refuse_.fail(rule, what, Refusal::other_model());
     }
 
 private:
@@ -65,7 +65,7 @@ public:
     {
         const Family& family = read_architecture();
         read_shape();
-        c_.context = checked_context(required("context_length"), key("context_length"), refuse_, rule);
+        c_.context = checked_context(required("context_length"), quoted_key("context_length"), refuse_, rule);
         c_.rms_epsilon = epsilon(family);
         c_.rotary_dim = size("rope.dimension_count", limits::head_dim, static_cast<uint64_t>(c_.head_dim));
         c_.rope.base = rope_base("rope.freq_base", "rope.global.freq_base", family.rope_base);
@@ -78,15 +78,16 @@ public:
 
 private:
     std::string key(const std::string& suffix) const { return c_.architecture + "." + suffix; }
+    Text quoted_key(const std::string& suffix) const { return Text::verbatim(in_quotes(key(suffix))); }
 
     const Family& read_architecture()
     {
         const auto architecture = file_.string("general.architecture");
-        if (!architecture) refuse_.fail(rule, "'general.architecture' is missing");
+        if (!architecture) refuse_.fail(rule, Text("{0} is missing", "'general.architecture'"));
         const Family* family = family_of_architecture(*architecture);
         if (!family) {
-            refuse_.fail(rule, "architecture " + in_quotes(*architecture) + " is not supported",
-                         "use a model of architecture " + known_architectures());
+            refuse_.fail(rule, Text("architecture {0} is not supported", in_quotes(*architecture)),
+                         Text("use a model of architecture {0}", known_architectures()));
         }
         c_.architecture = *architecture;
         c_.name = printable(file_.string("general.name").value_or(""));
@@ -96,14 +97,14 @@ private:
     uint64_t required(const std::string& suffix) const
     {
         const auto number = file_.u32_for_all(key(suffix));
-        if (!number) refuse_.fail(rule, in_quotes(key(suffix)) + " is missing");
+        if (!number) refuse_.fail(rule, Text("{0} is missing", in_quotes(key(suffix))));
         return *number;
     }
 
     float required_float(const std::string& suffix) const
     {
         const auto number = file_.f32(key(suffix));
-        if (!number) refuse_.fail(rule, in_quotes(key(suffix)) + " is missing");
+        if (!number) refuse_.fail(rule, Text("{0} is missing", in_quotes(key(suffix))));
         return *number;
     }
 
@@ -124,13 +125,13 @@ private:
 
     int32_t size(const std::string& suffix, uint64_t limit) const
     {
-        return checked_size(required(suffix), limit, key(suffix), refuse_, rule);
+        return checked_size(required(suffix), limit, quoted_key(suffix), refuse_, rule);
     }
 
     int32_t size(const std::string& suffix, uint64_t limit, uint64_t otherwise) const
     {
         return checked_size(file_.u32_for_all(key(suffix)).value_or(static_cast<uint32_t>(otherwise)), limit,
-                            key(suffix), refuse_, rule);
+                            quoted_key(suffix), refuse_, rule);
     }
 
     void read_shape()
@@ -147,10 +148,9 @@ private:
         const int32_t value_dim =
             size("attention.value_length", limits::head_dim, static_cast<uint64_t>(c_.head_dim));
         if (value_dim != c_.head_dim) {
-            refuse_.fail(rule,
-                         "keys have " + std::to_string(c_.head_dim) + " numbers and values " +
-                             std::to_string(value_dim) + ", which is not supported",
-                         Refusal::other_model);
+            refuse_.fail(
+                rule, Text("keys have {0} numbers and values {1}, which is not supported", c_.head_dim, value_dim),
+                Refusal::other_model());
         }
         c_.vocabulary = vocabulary_rows();
     }
@@ -159,14 +159,16 @@ private:
     {
         const auto at = found_.find("token_embd.weight");
         if (at == found_.end())
-            refuse_.fail("14", "tensor 'token_embd.weight' is missing", "download the complete model");
+            refuse_.fail(ErrorCode::ModelG14, Text("tensor {0} is missing", "'token_embd.weight'"),
+                         Text("download the complete model"));
         const auto& shape = at->second.shape; // outermost first
         const uint64_t found = shape.size() < 2 ? 1 : shape[shape.size() - 2];
-        const int32_t rows = checked_size(found, limits::vocabulary, "vocabulary", refuse_, rule);
+        const int32_t rows =
+            checked_size(found, limits::vocabulary, Text("the size of the vocabulary"), refuse_, rule);
         const auto claimed = file_.u32(key("vocab_size"));
         if (claimed && *claimed != static_cast<uint32_t>(rows)) {
-            refuse_.fail(rule, in_quotes(key("vocab_size")) + " is " + std::to_string(*claimed) +
-                                   " but the embedding has " + std::to_string(rows) + " rows");
+            refuse_.fail(rule, Text("{0} is {1} but the embedding has {2} rows", in_quotes(key("vocab_size")),
+                                    *claimed, rows));
         }
         return rows;
     }
@@ -180,23 +182,23 @@ private:
         c_.rope.attention_factor = file_.f32(key("rope.scaling.attn_factor")).value_or(1.0f);
         if (const auto tokens = file_.u32(key("rope.scaling.original_context_length")))
             c_.original_context =
-                checked_context(*tokens, key("rope.scaling.original_context_length"), refuse_, rule);
+                checked_context(*tokens, quoted_key("rope.scaling.original_context_length"), refuse_, rule);
         if (type == "linear" || (!type && factor)) {
-            if (!factor) refuse_.fail(rule, in_quotes(key("rope.scaling.factor")) + " is missing");
+            if (!factor) refuse_.fail(rule, Text("{0} is missing", in_quotes(key("rope.scaling.factor"))));
             if (*factor != 1.0f) c_.rope.factors = linear_rope_factors(c_.rotary_dim, static_cast<double>(*factor));
         } else if (type == "yarn") {
             read_yarn();
         } else if (type && type != "none" && type != "longrope") {
-            refuse_.fail(rule, "rope scaling " + in_quotes(*type) + " is not supported",
-                         "use a model with none, linear, yarn, longrope or llama3 scaling");
+            refuse_.fail(rule, Text("rope scaling {0} is not supported", in_quotes(*type)),
+                         Text("use a model with none, linear, yarn, longrope or llama3 scaling"));
         }
     }
 
     void read_yarn()
     {
         if (file_.f32(key("rope.scaling.yarn_log_multiplier")).value_or(0.0f) != 0.0f)
-            refuse_.fail(rule, in_quotes(key("rope.scaling.yarn_log_multiplier")) + " is not supported",
-                         Refusal::other_model);
+            refuse_.fail(rule, Text("{0} is not supported", in_quotes(key("rope.scaling.yarn_log_multiplier"))),
+                         Refusal::other_model());
         const float factor = required_float("rope.scaling.factor");
         YarnScaling scaling;
         scaling.factor = static_cast<double>(factor);
@@ -205,8 +207,8 @@ private:
         scaling.beta_slow = beta("rope.scaling.yarn_beta_slow", 1.0f);
         if (!(factor > 0.0f && factor <= 1e6f) ||
             !(c_.rope.base > 1.0f && is_rope_base(static_cast<double>(c_.rope.base))))
-            refuse_.fail(rule, "yarn scaling by " + std::to_string(factor) + " of the rope base " +
-                                   std::to_string(c_.rope.base) + " is not possible");
+            refuse_.fail(rule, Text("yarn scaling by {0} of the rope base {1} is not possible",
+                                    std::to_string(factor), std::to_string(c_.rope.base)));
         c_.rope.factors = yarn_rope_factors(c_.rotary_dim, static_cast<double>(c_.rope.base), scaling);
         // Converters store the 'attention_factor' of config.json, which replaces the computed one.
         c_.rope.attention_factor *= file_.f32(key("rope.scaling.yarn_attn_factor"))
@@ -217,7 +219,7 @@ private:
     {
         const float value = file_.f32(key(suffix)).value_or(otherwise);
         if (!(value > 0.0f && value <= 1e6f))
-            refuse_.fail(rule, in_quotes(key(suffix)) + " is not a number in (0, 1e6]");
+            refuse_.fail(rule, Text("{0} is not a number in (0, 1e6]", in_quotes(key(suffix))));
         return static_cast<double>(value);
     }
 
@@ -245,8 +247,7 @@ std::vector<float> take_factors(std::map<std::string, FoundTensor>& found, const
     const auto count = static_cast<uint64_t>(rotary_dim / 2);
     const HostTensor& tensor = at->second.tensor;
     if (at->second.shape != std::vector<uint64_t>{count} || tensor.type != kernels::DType::F32)
-        refuse.fail("14",
-                    "tensor '" + std::string(name) + "' is not " + std::to_string(count) + " numbers of type f32");
+        refuse.fail(ErrorCode::ModelG14, Text("tensor {0} is not {1} numbers of type f32", in_quotes(name), count));
     std::vector<float> factors(count);
     kernels::to_f32(tensor.type, tensor.data, factors.data(), static_cast<int64_t>(count));
     found.erase(at);
@@ -261,20 +262,20 @@ void read_rope_tensors(std::map<std::string, FoundTensor>& found, ModelConfig& c
     auto short_factors = take_factors(found, "rope_factors_short.weight", config.rotary_dim, refuse);
     auto long_factors = take_factors(found, "rope_factors_long.weight", config.rotary_dim, refuse);
     if (short_factors.empty() != long_factors.empty())
-        refuse.fail("14",
-                    std::string("tensor 'rope_factors_") + (short_factors.empty() ? "short" : "long") +
-                        ".weight' is missing",
-                    "download the complete model");
+        refuse.fail(ErrorCode::ModelG14,
+                    Text("tensor {0} is missing",
+                         short_factors.empty() ? "'rope_factors_short.weight'" : "'rope_factors_long.weight'"),
+                    Text("download the complete model"));
     const char* tensor = !freqs.empty() ? "rope_freqs.weight" : "rope_factors_long.weight";
     if (!freqs.empty() || !short_factors.empty()) {
         if (!config.rope.factors.empty() || (!freqs.empty() && !short_factors.empty()))
-            refuse.fail("12", "it has two rope scalings, one of them in tensor '" + std::string(tensor) + "'",
-                        Refusal::other_model);
+            refuse.fail(rule, Text("it has two rope scalings, one of them in tensor {0}", in_quotes(tensor)),
+                        Refusal::other_model());
         config.rope.factors = freqs.empty() ? std::move(short_factors) : std::move(freqs);
         config.rope.long_factors = std::move(long_factors);
         if (config.original_context == 0) config.original_context = config.context;
     }
-    check_config(config, refuse, {"12", "12"});
+    check_config(config, refuse, {rule, rule});
 }
 
 } // namespace palimpsest::engine

@@ -21,12 +21,12 @@ void find_tensors(const GgufFile& file, std::span<const std::byte> bytes, const 
         const auto data = bytes.subspan(tensor.offset, tensor.bytes);
         const FoundTensor one = {tensor.name, shape, {tensor.type, 0, 0, data.data(), data.size()}};
         if (!found.emplace(tensor.name, one).second)
-            refuse.fail("18", "tensor " + in_quotes(tensor.name) + " is in another part as well");
+            refuse.fail(ErrorCode::ModelG18, Text("tensor {0} is in another part as well", in_quotes(tensor.name)));
     }
 }
 
 // Ollama's files store the image encoder ("v.") and the projector ("mm.") with the language model.
-void drop_image_tensors(std::map<std::string, FoundTensor>& found, std::vector<std::string>& warnings)
+void drop_image_tensors(std::map<std::string, FoundTensor>& found, std::vector<Text>& warnings)
 {
     const auto count = std::erase_if(
         found, [](const auto& entry) { return entry.first.starts_with("v.") || entry.first.starts_with("mm."); });
@@ -45,8 +45,8 @@ void split_experts(std::map<std::string, FoundTensor>& found, const ModelConfig&
             const FoundTensor all = at->second;
             found.erase(at);
             if (all.shape.size() != 3 || all.shape[0] != experts)
-                refuse.fail("14", "tensor " + in_quotes(all.label) + " does not hold " + std::to_string(experts) +
-                                      " experts");
+                refuse.fail(ErrorCode::ModelG14,
+                            Text("tensor {0} does not hold {1} experts", in_quotes(all.label), experts));
             const size_t each = all.tensor.bytes / experts;
             for (uint64_t e = 0; e < experts; ++e) {
                 FoundTensor one = {all.label, {all.shape[1], all.shape[2]}, all.tensor};
@@ -54,7 +54,9 @@ void split_experts(std::map<std::string, FoundTensor>& found, const ModelConfig&
                 one.tensor.bytes = each;
                 const bool is_new =
                     found.emplace(name + "." + std::to_string(e) + ".weight", std::move(one)).second;
-                if (!is_new) refuse.fail("14", "tensor " + in_quotes(all.label) + " comes a second time in parts");
+                if (!is_new)
+                    refuse.fail(ErrorCode::ModelG14,
+                                Text("tensor {0} comes a second time in parts", in_quotes(all.label)));
             }
         }
 }
@@ -94,7 +96,7 @@ ModelFiles open_gguf(const std::vector<std::shared_ptr<MappedFile>>& parts)
     read_rope_tensors(found, model.config, refuse);
     split_experts(found, model.config, refuse);
     drop_image_tensors(found, model.warnings);
-    model.tensors = take_tensors(model.config, std::move(found), refuse, "14", model.warnings);
+    model.tensors = take_tensors(model.config, std::move(found), refuse, ErrorCode::ModelG14, model.warnings);
     const char* attention = model.config.fused_qkv ? "blk.0.attn_qkv.weight" : "blk.0.attn_q.weight";
     model.config.stored_type = model.find(attention)->type;
     model.parameters = parameter_count(model.config);

@@ -16,8 +16,8 @@ TokenId special_id(const GgufFile& file, const std::string& key, uint64_t rows, 
     const auto id = file.u32(key);
     if (!id) return otherwise;
     if (*id >= rows) {
-        refuse.fail("13", in_quotes(key) + " is " + std::to_string(*id) + " but the vocabulary has " +
-                              std::to_string(rows) + " tokens");
+        refuse.fail(ErrorCode::ModelG13,
+                    Text("{0} is {1} but the vocabulary has {2} tokens", in_quotes(key), *id, rows));
     }
     return static_cast<TokenId>(*id);
 }
@@ -32,27 +32,26 @@ bool is_special(int32_t type)
 // Reads pieces and types, and scores if the vocabulary's kind has them. Returns the ids of the pieces. Special
 // tokens beyond the last row of the embedding, such as image tokens in Ollama's files of Gemma 3, are dropped.
 std::unordered_map<std::string, TokenId> read_pieces(const GgufFile& file, uint64_t rows, const Refusal& refuse,
-                                                     Vocabulary& vocabulary, std::vector<std::string>& warnings)
+                                                     Vocabulary& vocabulary, std::vector<Text>& warnings)
 {
     vocabulary.pieces = file.string_array("tokenizer.ggml.tokens", limits::vocabulary);
     const uint64_t count = vocabulary.pieces.size();
-    const std::string counts = "the vocabulary has " + std::to_string(count) + " tokens but the embedding has " +
-                               std::to_string(rows) + " rows";
-    if (count < rows) refuse.fail("13", counts);
+    const Text counts("the vocabulary has {0} tokens but the embedding has {1} rows", count, rows);
+    if (count < rows) refuse.fail(ErrorCode::ModelG13, counts);
     const bool has_scores = vocabulary.kind == Vocabulary::Kind::SpmPieces;
     if (has_scores) vocabulary.scores = file.f32_array("tokenizer.ggml.scores", count);
     vocabulary.types = file.i32_array("tokenizer.ggml.token_type", count);
     if (count > rows) {
         const auto first = static_cast<std::ptrdiff_t>(rows);
         if (!std::all_of(vocabulary.types.begin() + first, vocabulary.types.end(), is_special))
-            refuse.fail("13", counts);
-        warnings.push_back(counts + ": special tokens from " + in_quotes(vocabulary.pieces[rows]) +
-                           " on are not used");
+            refuse.fail(ErrorCode::ModelG13, counts);
+        warnings.push_back(
+            Text("{0}: special tokens from {1} on are not used", counts, in_quotes(vocabulary.pieces[rows])));
         vocabulary.pieces.resize(rows);
         vocabulary.types.resize(rows);
         if (has_scores) vocabulary.scores.resize(rows);
     }
-    PieceCheck check(refuse, {"13", "13", "13"});
+    PieceCheck check(refuse, {ErrorCode::ModelG13, ErrorCode::ModelG13, ErrorCode::ModelG13});
     for (size_t i = 0; i < rows; ++i)
         check.add(vocabulary.pieces[i], has_scores ? vocabulary.scores[i] : 0.0f, vocabulary.types[i]);
     return check.take_ids();
@@ -63,10 +62,9 @@ std::string short_string(const GgufFile& file, const std::string& key, uint64_t 
     const auto text = file.string(key);
     if (!text) return {};
     if (text->size() > limit) {
-        refuse.fail("13",
-                    in_quotes(key) + " has " + std::to_string(text->size()) + " bytes, the limit is " +
-                        std::to_string(limit),
-                    Refusal::other_model);
+        refuse.fail(ErrorCode::ModelG13,
+                    Text("{0} has {1} bytes, the limit is {2}", in_quotes(key), text->size(), limit),
+                    Refusal::other_model());
     }
     return std::string(*text);
 }
@@ -74,7 +72,7 @@ std::string short_string(const GgufFile& file, const std::string& key, uint64_t 
 void read_merges(const GgufFile& file, const std::unordered_map<std::string, TokenId>& ids, const Refusal& refuse,
                  Vocabulary& vocabulary)
 {
-    BpeMerges merges(ids, refuse, "13");
+    BpeMerges merges(ids, refuse, ErrorCode::ModelG13);
     for (const std::string& pair : file.string_array("tokenizer.ggml.merges", limits::merges))
         merges.add(std::string_view(pair));
     vocabulary.merges = merges.take();
@@ -84,15 +82,16 @@ void read_merges(const GgufFile& file, const std::unordered_map<std::string, Tok
 // of the model's training. GGUF has no standard key for the Unicode normalisation of the original tokenizer (Qwen's
 // uses form C), so text is normalised only if 'palimpsest.normalizer' requests it.
 void read_byte_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary,
-                     std::vector<std::string>& warnings)
+                     std::vector<Text>& warnings)
 {
     const std::string name = short_string(file, "tokenizer.ggml.pre", limits::key_bytes, refuse);
     const GgufPreTokenizer known = gguf_pre_tokenizer(name);
     if (known.name.empty()) {
-        warnings.push_back(name.empty() ? "the file does not name its pre-tokenizer ('tokenizer.ggml.pre'), as old "
-                                          "conversions did not: only token ids can be given"
-                                        : "the pre-tokenizer " + in_quotes(name) +
-                                              " is not known: only token ids can be given");
+        warnings.push_back(
+            name.empty()
+                ? Text("the file does not name its pre-tokenizer ('tokenizer.ggml.pre'), as old "
+                       "conversions did not: only token ids can be given")
+                : Text("the pre-tokenizer {0} is not known: only token ids can be given", in_quotes(name)));
         return;
     }
     vocabulary.kind = Vocabulary::Kind::Bpe;
@@ -106,7 +105,7 @@ void read_byte_level(const GgufFile& file, uint64_t rows, const Refusal& refuse,
 
 // Character-level BPE with byte pieces and merges: Gemma 4.
 void read_character_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary,
-                          std::vector<std::string>& warnings)
+                          std::vector<Text>& warnings)
 {
     vocabulary.kind = Vocabulary::Kind::Bpe;
     vocabulary.alphabet = Vocabulary::Alphabet::Characters;
@@ -119,8 +118,7 @@ void read_character_level(const GgufFile& file, uint64_t rows, const Refusal& re
 
 } // namespace
 
-Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse,
-                           std::vector<std::string>& warnings)
+Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse, std::vector<Text>& warnings)
 {
     Vocabulary vocabulary;
     const std::string model = short_string(file, "tokenizer.ggml.model", limits::key_bytes, refuse);
@@ -141,12 +139,11 @@ Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& r
     } else if (model == "gemma4") {
         read_character_level(file, rows, refuse, vocabulary, warnings);
     } else if (model.empty()) {
-        warnings.emplace_back("the file has no tokenizer: only token ids can be given");
+        warnings.push_back(Text("the file has no tokenizer: only token ids can be given"));
     } else {
-        warnings.push_back(
-            "tokenizers of kind " + in_quotes(model) +
-            " are not supported, only 'llama' (sentencepiece), 'gpt2' (byte-level BPE) and 'gemma4': only "
-            "token ids can be given");
+        warnings.push_back(Text("tokenizers of kind {0} are not supported, only 'llama' (sentencepiece), 'gpt2' "
+                                "(byte-level BPE) and 'gemma4': only token ids can be given",
+                                in_quotes(model)));
     }
     const bool prefix_by_default = vocabulary.kind == Vocabulary::Kind::SpmPieces;
     vocabulary.add_space_prefix = file.boolean("tokenizer.ggml.add_space_prefix").value_or(prefix_by_default);

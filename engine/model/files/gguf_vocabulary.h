@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "engine/model/files/gguf_file.h"
@@ -10,7 +9,6 @@ namespace palimpsest::engine {
 
 // The vocabulary of a GGUF file whose embedding has `rows` rows. An unknown vocabulary kind or pre-tokenizer gives
 // Kind::None and a warning that names it.
-Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse,
-                           std::vector<std::string>& warnings);
+Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse, std::vector<Text>& warnings);
 
 } // namespace palimpsest::engine

@@ -30,18 +30,18 @@ bool stays_inside(const fs::path& folder, const fs::path& file)
     return home.parent_path().filename() == "snapshots" && target == home.parent_path().parent_path() / "blobs";
 }
 
-std::shared_ptr<MappedFile> open_in(const fs::path& folder, const std::string& name, uint64_t limit,
-                                    const std::string& rule)
+std::shared_ptr<MappedFile> open_in(const fs::path& folder, const std::string& name, uint64_t limit, ErrorCode rule)
 {
     const fs::path path = folder / name;
     if (!stays_inside(folder, path))
         Refusal(path.string())
-            .fail("S8", "it is a link to a file outside of the model's folder", "copy the file there");
+            .fail(ErrorCode::ModelS8, Text("it is a link to a file outside of the model's folder"),
+                  Text("copy the file there"));
     return MappedFile::open(path, limit, rule);
 }
 
 std::shared_ptr<MappedFile> open_if_present(const fs::path& folder, const std::string& name, uint64_t limit,
-                                            const std::string& rule)
+                                            ErrorCode rule)
 {
     std::error_code ignored;
     if (!fs::exists(fs::symlink_status(folder / name, ignored))) return nullptr;
@@ -53,33 +53,35 @@ std::shared_ptr<MappedFile> open_if_present(const fs::path& folder, const std::s
     std::error_code ignored;
     const bool has_pickle = fs::exists(folder / "pytorch_model.bin", ignored) ||
                             fs::exists(folder / "pytorch_model.bin.index.json", ignored);
-    throw Error(ErrorKind::NotFound, "PAL-MODEL-S8", folder.string(),
-                has_pickle ? "its weights are a pytorch_model.bin, which can run code and is not read"
-                           : "it has neither model.safetensors nor model.safetensors.index.json",
-                has_pickle ? "get the safetensors version" : "give the path of a model folder or a .gguf file");
+    throw Error(ErrorKind::NotFound, ErrorCode::ModelS8, Text::verbatim(folder.string()),
+                has_pickle ? Text("its weights are a pytorch_model.bin, which can run code and is not read")
+                           : Text("it has neither model.safetensors nor model.safetensors.index.json"),
+                has_pickle ? Text("get the safetensors version") : Text("choose a model folder or a .gguf file"));
 }
 
 void open_weights(HfFiles& files)
 {
-    if (auto single = open_if_present(files.folder, single_name, limits::file_bytes, "S1")) {
+    if (auto single = open_if_present(files.folder, single_name, limits::file_bytes, ErrorCode::ModelS1)) {
         files.weights.emplace(single_name, std::move(single));
         return;
     }
-    files.index = open_if_present(files.folder, index_name, limits::tokenizer_bytes, "S8");
+    files.index = open_if_present(files.folder, index_name, limits::tokenizer_bytes, ErrorCode::ModelS8);
     if (!files.index) fail_without_weights(files.folder);
     for (const auto& [tensor, shard] : parse_shard_index(files.index->text(), Refusal(files.index->name())))
         if (!files.weights.contains(shard))
-            files.weights.emplace(shard, open_in(files.folder, shard, limits::file_bytes, "S8"));
+            files.weights.emplace(shard, open_in(files.folder, shard, limits::file_bytes, ErrorCode::ModelS8));
 }
 
 HfTokenizerFiles open_tokenizer(const fs::path& folder)
 {
     HfTokenizerFiles files;
-    files.model = open_if_present(folder, "tokenizer.model", limits::tokenizer_bytes, "T1");
-    files.config = open_if_present(folder, "tokenizer_config.json", limits::tokenizer_bytes, "T1");
-    files.chat_template = open_if_present(folder, "chat_template.jinja", limits::chat_template_bytes, "T1");
-    files.tokenizer_json = open_if_present(folder, "tokenizer.json", limits::tokenizer_bytes, "T1");
-    files.generation_config = open_if_present(folder, "generation_config.json", limits::config_bytes, "C1");
+    files.model = open_if_present(folder, "tokenizer.model", limits::tokenizer_bytes, ErrorCode::ModelT1);
+    files.config = open_if_present(folder, "tokenizer_config.json", limits::tokenizer_bytes, ErrorCode::ModelT1);
+    files.chat_template =
+        open_if_present(folder, "chat_template.jinja", limits::chat_template_bytes, ErrorCode::ModelT1);
+    files.tokenizer_json = open_if_present(folder, "tokenizer.json", limits::tokenizer_bytes, ErrorCode::ModelT1);
+    files.generation_config =
+        open_if_present(folder, "generation_config.json", limits::config_bytes, ErrorCode::ModelC1);
     return files;
 }
 
@@ -175,7 +177,8 @@ public:
         check_size();
         drop_derived_tensors();
         if (config_.is_part) drop_other_parts();
-        model_.tensors = take_tensors(model_.config, std::move(found_), refuse_, "S9", model_.warnings);
+        model_.tensors =
+            take_tensors(model_.config, std::move(found_), refuse_, ErrorCode::ModelS9, model_.warnings);
         model_.vocabulary = hf_vocabulary(files_.tokenizer, config_, model_.warnings);
         keep(files_.tokenizer.model), keep(files_.tokenizer.config), keep(files_.tokenizer.chat_template);
         keep(files_.tokenizer.tokenizer_json), keep(files_.tokenizer.generation_config);
@@ -206,7 +209,8 @@ private:
         const SafetensorsFile parsed = parse_safetensors(file->bytes(), refuse);
         for (const SafetensorsTensor& tensor : parsed.tensors) {
             if (!shard_of_.emplace(tensor.name, shard).second)
-                refuse.fail("S8", "tensor " + in_quotes(tensor.name) + " is in another shard as well");
+                refuse.fail(ErrorCode::ModelS8,
+                            Text("tensor {0} is in another shard as well", in_quotes(tensor.name)));
             add_tensor(tensor, file->bytes().subspan(tensor.offset, tensor.bytes), refuse);
         }
         headers_.push_back(file->bytes().first(parsed.header_bytes));
@@ -220,14 +224,15 @@ private:
         const std::string name = gguf_name(own, *config_.family);
         const bool is_ours = name != own;
         if (is_ours && !tensor.type) {
-            refuse.fail("S3",
-                        "tensor type " + in_quotes(tensor.dtype) + " is not supported yet (tensor " +
-                            in_quotes(tensor.name) + ")",
-                        "use a model whose tensors are F32, F16 or BF16");
+            refuse.fail(ErrorCode::ModelS3,
+                        Text("tensor type {0} is not supported yet (tensor {1})", in_quotes(tensor.dtype),
+                             in_quotes(tensor.name)),
+                        Text("use a model whose tensors are F32, F16 or BF16"));
         }
         const HostTensor host = {tensor.type.value_or(kernels::DType::F32), 0, 0, data.data(), data.size()};
         const bool is_new = found_.emplace(name, FoundTensor{tensor.name, tensor.shape, host}).second;
-        if (!is_new) refuse.fail("S8", "tensor " + in_quotes(tensor.name) + " comes under two names");
+        if (!is_new)
+            refuse.fail(ErrorCode::ModelS8, Text("tensor {0} comes under two names", in_quotes(tensor.name)));
     }
 
     void check_index() const
@@ -237,8 +242,9 @@ private:
         for (const auto& [tensor, shard] : parse_shard_index(files_.index->text(), refuse)) {
             const auto at = shard_of_.find(tensor);
             if (at == shard_of_.end() || at->second != shard)
-                refuse.fail("S8", "tensor " + in_quotes(tensor) + " is not in " + in_quotes(shard),
-                            "download the complete model");
+                refuse.fail(ErrorCode::ModelS8,
+                            Text("tensor {0} is not in {1}", in_quotes(tensor), in_quotes(shard)),
+                            Text("download the complete model"));
         }
     }
 
@@ -247,10 +253,10 @@ private:
         constexpr uint64_t smallest = 2; // bytes of a parameter in the smallest supported type
         const auto needed = static_cast<uint64_t>(parameter_count(model_.config)) * smallest;
         if (needed > tensor_bytes_) {
-            refuse_.fail("C7",
-                         "the configuration describes at least " + std::to_string(needed) +
-                             " bytes of weights but the files have " + std::to_string(tensor_bytes_),
-                         "download the complete model");
+            refuse_.fail(ErrorCode::ModelC7,
+                         Text("the configuration describes at least {0} bytes of weights but the files have {1}",
+                              needed, tensor_bytes_),
+                         Text("download the complete model"));
         }
     }
 
@@ -308,7 +314,7 @@ ModelFiles open_hf_folder(const fs::path& folder)
 {
     HfFiles files;
     files.folder = folder;
-    files.config = open_in(folder, "config.json", limits::config_bytes, "C1");
+    files.config = open_in(folder, "config.json", limits::config_bytes, ErrorCode::ModelC1);
     open_weights(files);
     files.tokenizer = open_tokenizer(folder);
     return assemble_hf_model(files);

@@ -29,13 +29,13 @@ public:
             c_.rope.base = static_cast<float>(base);
             return;
         }
-        const JsonFields rope(*parameters, refuse_, "C5");
+        const JsonFields rope(*parameters, refuse_, ErrorCode::ModelC5);
         const json* global = rope.find("full_attention");
         const json* local = rope.find("sliding_attention");
-        c_.rope = read_plan(global ? JsonFields(*global, refuse_, "C5") : rope, base);
+        c_.rope = read_plan(global ? JsonFields(*global, refuse_, ErrorCode::ModelC5) : rope, base);
         if (local)
-            c_.local_rope =
-                read_plan(JsonFields(*local, refuse_, "C5"), static_cast<double>(family_.local_rope_base));
+            c_.local_rope = read_plan(JsonFields(*local, refuse_, ErrorCode::ModelC5),
+                                      static_cast<double>(family_.local_rope_base));
     }
 
 private:
@@ -45,8 +45,10 @@ private:
         const double part = fields.number("partial_rotary_factor").value_or(1.0);
         if (part == 1.0) return;
         if (!family_.partial_rotary)
-            refuse_.fail("C6", "'partial_rotary_factor' is not supported", Refusal::other_model);
-        if (!(part > 0.0 && part < 1.0)) refuse_.fail("C5", "'partial_rotary_factor' is not a number in (0, 1]");
+            refuse_.fail(ErrorCode::ModelC6, Text("{0} is not supported", "'partial_rotary_factor'"),
+                         Refusal::other_model());
+        if (!(part > 0.0 && part < 1.0))
+            refuse_.fail(ErrorCode::ModelC5, Text("'partial_rotary_factor' is not a number in (0, 1]"));
         c_.rotary_dim = static_cast<int32_t>(part * c_.head_dim);
     }
 
@@ -68,8 +70,8 @@ private:
             read_longrope(rope, plan);
         } else if (*type != "default" && *type != "dynamic") {
             // Dynamic scaling has no effect within the trained context, and only that is supported.
-            refuse_.fail("C6", "rope scaling " + in_quotes(*type) + " is not supported",
-                         "use a model with none, linear, dynamic, yarn, longrope or llama3 scaling");
+            refuse_.fail(ErrorCode::ModelC6, Text("rope scaling {0} is not supported", in_quotes(*type)),
+                         Text("use a model with none, linear, dynamic, yarn, longrope or llama3 scaling"));
         }
         return plan;
     }
@@ -80,7 +82,7 @@ private:
                                        number(rope, "high_freq_factor"),
                                        number(rope, "original_max_position_embeddings", 1e9)};
         if (scaling.low_freq_factor >= scaling.high_freq_factor)
-            refuse_.fail("C5", "'low_freq_factor' is not below 'high_freq_factor'");
+            refuse_.fail(ErrorCode::ModelC5, Text("'low_freq_factor' is not below 'high_freq_factor'"));
         if (is_rope_base(base)) // otherwise check_config refuses it
             plan.factors = llama3_rope_factors(c_.rotary_dim, base, scaling);
     }
@@ -101,7 +103,8 @@ private:
                      : yarn_attention_factor(scaling.factor);
         plan.attention_factor = static_cast<float>(rope.number("attention_factor").value_or(factor));
         if (!(base > 1.0 && is_rope_base(base)))
-            refuse_.fail("C5", "yarn scaling needs a 'rope_theta' in (1, " + rope_base_limit() + "]");
+            refuse_.fail(ErrorCode::ModelC5,
+                         Text("yarn scaling needs a 'rope_theta' in (1, {0}]", rope_base_limit()));
         plan.factors = yarn_rope_factors(c_.rotary_dim, base, scaling);
     }
 
@@ -122,20 +125,22 @@ private:
         constexpr const char* key = "original_max_position_embeddings";
         auto tokens = rope.integer(key);
         if (!tokens) tokens = fields_.integer(key);
-        return tokens ? checked_context(*tokens, key, refuse_, "C3") : c_.context;
+        return tokens ? checked_context(*tokens, Text::verbatim(in_quotes(key)), refuse_, ErrorCode::ModelC3)
+                      : c_.context;
     }
 
     std::vector<float> list(const JsonFields& rope, const char* key) const
     {
         const json* values = rope.find(key);
-        if (!values) refuse_.fail("C5", "rope scaling has no " + in_quotes(key));
+        if (!values) refuse_.fail(ErrorCode::ModelC5, Text("rope scaling has no {0}", in_quotes(key)));
         if (!values->is_array() || values->size() != static_cast<size_t>(c_.rotary_dim / 2))
-            refuse_.fail("C5", in_quotes(key) + " of rope scaling is not a list of " +
-                                   std::to_string(c_.rotary_dim / 2) + " numbers");
+            refuse_.fail(ErrorCode::ModelC5, Text("{0} of rope scaling is not a list of {1} numbers",
+                                                  in_quotes(key), c_.rotary_dim / 2));
         std::vector<float> out;
         for (const json& value : *values) {
             if (!value.is_number())
-                refuse_.fail("C5", in_quotes(key) + " of rope scaling is not a list of numbers");
+                refuse_.fail(ErrorCode::ModelC5,
+                             Text("{0} of rope scaling is not a list of numbers", in_quotes(key)));
             out.push_back(value.get<float>());
         }
         return out;
@@ -144,10 +149,10 @@ private:
     double number(const JsonFields& rope, const char* key, double largest = 1e6) const
     {
         const auto value = rope.number(key);
-        if (!value) refuse_.fail("C5", "rope scaling has no " + in_quotes(key));
+        if (!value) refuse_.fail(ErrorCode::ModelC5, Text("rope scaling has no {0}", in_quotes(key)));
         if (!(*value > 0.0 && *value <= largest))
-            refuse_.fail("C5", in_quotes(key) + " of rope scaling is not a number in (0, " +
-                                   std::to_string(static_cast<int64_t>(largest)) + "]");
+            refuse_.fail(ErrorCode::ModelC5, Text("{0} of rope scaling is not a number in (0, {1}]", in_quotes(key),
+                                                  static_cast<int64_t>(largest)));
         return *value;
     }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "engine/model/files/hf_config.h"
@@ -22,6 +21,6 @@ struct HfTokenizerFiles {
 // Reads tokenizer.json, which includes added tokens and their kinds, or else tokenizer.model. Special tokens and
 // the chat template come from tokenizer_config.json, then from config.json, then from the vocabulary itself. A
 // folder without a supported tokenizer gives Kind::None and a warning that says why.
-Vocabulary hf_vocabulary(const HfTokenizerFiles& files, const HfConfig& config, std::vector<std::string>& warnings);
+Vocabulary hf_vocabulary(const HfTokenizerFiles& files, const HfConfig& config, std::vector<Text>& warnings);
 
 } // namespace palimpsest::engine

@@ -14,10 +14,10 @@ namespace palimpsest::engine {
 class JsonFields {
 public:
     // `object` and `refuse` must outlive this. `rule` is reported for wrong types.
-    JsonFields(const nlohmann::json& object, const Refusal& refuse, const char* rule)
+    JsonFields(const nlohmann::json& object, const Refusal& refuse, ErrorCode rule)
         : object_(object), refuse_(refuse), rule_(rule)
     {
-        if (!object.is_object()) refuse.fail(rule, "it is not a JSON object");
+        if (!object.is_object()) refuse.fail(rule, Text("it is not a JSON object"));
     }
 
     const nlohmann::json* find(const char* key) const
@@ -30,7 +30,8 @@ public:
     {
         const auto* value = find(key);
         if (!value) return std::nullopt;
-        if (!value->is_number_unsigned()) wrong_type(key, "an integer of 0 or more");
+        if (!value->is_number_unsigned())
+            refuse_.fail(rule_, Text("{0} is not an integer of 0 or more", in_quotes(key)));
         return value->get<uint64_t>();
     }
 
@@ -38,7 +39,7 @@ public:
     {
         const auto* value = find(key);
         if (!value) return std::nullopt;
-        if (!value->is_number()) wrong_type(key, "a number");
+        if (!value->is_number()) refuse_.fail(rule_, Text("{0} is not a number", in_quotes(key)));
         return value->get<double>();
     }
 
@@ -46,7 +47,7 @@ public:
     {
         const auto* value = find(key);
         if (!value) return std::nullopt;
-        if (!value->is_boolean()) wrong_type(key, "true or false");
+        if (!value->is_boolean()) refuse_.fail(rule_, Text("{0} is not true or false", in_quotes(key)));
         return value->get<bool>();
     }
 
@@ -54,19 +55,14 @@ public:
     {
         const auto* value = find(key);
         if (!value) return std::nullopt;
-        if (!value->is_string()) wrong_type(key, "a string");
+        if (!value->is_string()) refuse_.fail(rule_, Text("{0} is not a string", in_quotes(key)));
         return value->get<std::string>();
     }
 
 private:
-    [[noreturn]] void wrong_type(const char* key, const char* expected) const
-    {
-        refuse_.fail(rule_, in_quotes(key) + " is not " + expected);
-    }
-
     const nlohmann::json& object_;
     const Refusal& refuse_;
-    const char* rule_;
+    ErrorCode rule_;
 };
 
 } // namespace palimpsest::engine

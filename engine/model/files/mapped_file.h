@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/model/files/bus_guard.h"
+#include "kernels/base/error_code.h"
 
 namespace palimpsest::engine {
 
@@ -19,9 +20,8 @@ namespace palimpsest::engine {
 class MappedFile {
 public:
     // Opens once; before reading, refuses anything but a regular file of 1..`limit` bytes (docs/validation.md, G1;
-    // reported as PAL-MODEL-`rule`). Throws Error (NotFound) if the path does not exist.
-    static std::shared_ptr<MappedFile> open(const std::filesystem::path& path, uint64_t limit,
-                                            const std::string& rule);
+    // reported as `rule`). Throws Error (NotFound) if the path does not exist.
+    static std::shared_ptr<MappedFile> open(const std::filesystem::path& path, uint64_t limit, ErrorCode rule);
     // A copy aligned to 64 bytes, for tests and for tensors that are misaligned in their file.
     static std::shared_ptr<MappedFile> copy(std::span<const std::byte> bytes, std::string name);
 

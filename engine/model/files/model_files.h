@@ -18,6 +18,7 @@
 #include "engine/model/config/model_config.h"
 #include "engine/text/subwords/vocabulary.h"
 #include "kernels/base/dtype.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::engine {
 
@@ -38,7 +39,7 @@ struct ModelFiles {
     ModelConfig config;
     Vocabulary vocabulary;
     std::map<std::string, HostTensor> tensors;
-    std::vector<std::string> warnings; // e.g. unknown extra tensors
+    std::vector<Text> warnings; // e.g. unknown extra tensors
     uint64_t file_bytes = 0;
     int64_t parameters = 0;
     // XXH3-128 over header, tensor table, sizes and samples of every tensor, 32 hex digits (docs/validation.md,

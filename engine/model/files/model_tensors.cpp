@@ -25,12 +25,12 @@ constexpr std::array<std::string_view, 17> changes_a_layer = {"attn_output.bias"
                                                               "post_attention_norm.weight",
                                                               "post_ffw_norm.weight"};
 
-std::string shape_text(const std::vector<uint64_t>& shape)
+Text shape_text(const std::vector<uint64_t>& shape)
 {
     std::string text;
     for (const uint64_t dim : shape)
         text += (text.empty() ? "" : " x ") + std::to_string(dim);
-    return text.empty() ? "a single number" : text;
+    return text.empty() ? Text("a single number") : Text::verbatim(text);
 }
 
 // Each expert has its own matrices, named by its number.
@@ -46,14 +46,14 @@ void require_feed_forward(const ModelConfig& c, const std::string& block, std::v
 }
 
 void refuse_unknown_behaviour(const std::string& name, const FoundTensor& extra, const Refusal& refuse,
-                              const char* rule)
+                              ErrorCode rule)
 {
     if (!name.starts_with("blk.")) return;
     for (const std::string_view suffix : changes_a_layer) {
         if (name.ends_with("." + std::string(suffix)))
             refuse.fail(rule,
-                        "tensor " + in_quotes(extra.label) + " belongs to a kind of layer that is not supported",
-                        Refusal::other_model);
+                        Text("tensor {0} belongs to a kind of layer that is not supported", in_quotes(extra.label)),
+                        Refusal::other_model());
     }
 }
 
@@ -102,26 +102,26 @@ int64_t parameter_count(const ModelConfig& config)
     return static_cast<int64_t>(std::min(sum, 9e18));
 }
 
-std::string unused_image_tensors(size_t count)
+Text unused_image_tensors(size_t count)
 {
-    return std::to_string(count) + (count == 1 ? " tensor for images is" : " tensors for images are") +
-           " not used: the model reads text";
+    return count == 1 ? Text("1 tensor for images is not used: the model reads text")
+                      : Text("{0} tensors for images are not used: the model reads text", count);
 }
 
 std::map<std::string, HostTensor> take_tensors(const ModelConfig& config, std::map<std::string, FoundTensor> found,
-                                               const Refusal& refuse, const char* rule,
-                                               std::vector<std::string>& warnings)
+                                               const Refusal& refuse, ErrorCode rule, std::vector<Text>& warnings)
 {
     std::map<std::string, HostTensor> taken;
     for (const RequiredTensor& required : required_tensors(config)) {
         const auto at = found.find(required.name);
         if (at == found.end())
-            refuse.fail(rule, "tensor '" + required.name + "' is missing", "download the complete model");
+            refuse.fail(rule, Text("tensor {0} is missing", in_quotes(required.name)),
+                        Text("download the complete model"));
         std::vector<uint64_t> shape = {static_cast<uint64_t>(required.cols)};
         if (!required.is_vector) shape.insert(shape.begin(), static_cast<uint64_t>(required.rows));
         if (at->second.shape != shape) {
-            refuse.fail(rule, "tensor " + in_quotes(at->second.label) + " is " + shape_text(at->second.shape) +
-                                  ", the configuration requires " + shape_text(shape));
+            refuse.fail(rule, Text("tensor {0} is {1}, the configuration requires {2}", in_quotes(at->second.label),
+                                   shape_text(at->second.shape), shape_text(shape)));
         }
         HostTensor tensor = at->second.tensor;
         tensor.rows = required.rows;
@@ -131,7 +131,7 @@ std::map<std::string, HostTensor> take_tensors(const ModelConfig& config, std::m
     }
     for (const auto& [name, extra] : found) {
         refuse_unknown_behaviour(name, extra, refuse, rule);
-        warnings.push_back("tensor " + in_quotes(extra.label) + " is not used");
+        warnings.push_back(Text("tensor {0} is not used", in_quotes(extra.label)));
     }
     return taken;
 }

@@ -25,7 +25,7 @@ std::vector<RequiredTensor> required_tensors(const ModelConfig& config);
 int64_t parameter_count(const ModelConfig& config);
 
 // The warning about tensors that belong to the image part of a model.
-std::string unused_image_tensors(size_t count);
+Text unused_image_tensors(size_t count);
 
 struct FoundTensor {
     std::string label;           // as the file spells it, for messages
@@ -36,7 +36,6 @@ struct FoundTensor {
 // Takes the required tensors from `found` (keyed by GGUF name), each with exactly its shape. Extra tensors give a
 // warning, unless they are known to change what a layer computes: then the model is refused and the tensor named.
 std::map<std::string, HostTensor> take_tensors(const ModelConfig& config, std::map<std::string, FoundTensor> found,
-                                               const Refusal& refuse, const char* rule,
-                                               std::vector<std::string>& warnings);
+                                               const Refusal& refuse, ErrorCode rule, std::vector<Text>& warnings);
 
 } // namespace palimpsest::engine

@@ -23,26 +23,28 @@ bool is_byte_spelling(std::string_view piece)
 
 void PieceCheck::add(std::string_view piece, float score, int64_t type)
 {
-    const std::string thing = "piece " + std::to_string(count());
     if (ids_.size() >= limits::vocabulary)
-        refuse_.fail(rules_.id, "the vocabulary has more than 2^20 pieces", Refusal::other_model);
+        refuse_.fail(rules_.id, Text("the vocabulary has more than 2^20 pieces"), Refusal::other_model());
     if (piece.empty() || piece.size() > limits::piece_bytes) {
-        refuse_.fail(rules_.text, thing + " of the vocabulary has " + std::to_string(piece.size()) +
-                                      " bytes, expected 1 to 4096");
+        refuse_.fail(rules_.text,
+                     Text("piece {0} of the vocabulary has {1} bytes, expected 1 to 4096", count(), piece.size()));
     }
     if (!is_valid_utf8(piece))
-        refuse_.fail(rules_.text, thing + " of the vocabulary, " + in_quotes(piece) + ", is not valid UTF-8");
-    if (!std::isfinite(score)) refuse_.fail(rules_.score, "the score of " + thing + " is not a finite number");
+        refuse_.fail(rules_.text,
+                     Text("piece {0} of the vocabulary, {1}, is not valid UTF-8", count(), in_quotes(piece)));
+    if (!std::isfinite(score))
+        refuse_.fail(rules_.score, Text("the score of piece {0} is not a finite number", count()));
     if (type < 1 || type > static_cast<int64_t>(PieceType::Byte))
-        refuse_.fail(rules_.text, "the type of " + thing + " is " + std::to_string(type) + ", expected 1 to 6");
+        refuse_.fail(rules_.text, Text("the type of piece {0} is {1}, expected 1 to 6", count(), type));
     if (static_cast<PieceType>(type) == PieceType::Byte && !is_byte_spelling(piece)) {
-        refuse_.fail(rules_.text, thing + " of the vocabulary, " + in_quotes(piece) +
-                                      ", is marked as a byte but is not spelled like <0x0A>");
+        refuse_.fail(rules_.text,
+                     Text("piece {0} of the vocabulary, {1}, is marked as a byte but is not spelled like <0x0A>",
+                          count(), in_quotes(piece)));
     }
     const auto [at, is_new] = ids_.emplace(piece, count());
     if (!is_new) {
-        refuse_.fail(rules_.id, "pieces " + std::to_string(at->second) + " and " + std::to_string(count()) +
-                                    " of the vocabulary are both " + in_quotes(piece));
+        refuse_.fail(rules_.id, Text("pieces {0} and {1} of the vocabulary are both {2}", at->second, count(),
+                                     in_quotes(piece)));
     }
 }
 

@@ -17,11 +17,11 @@ enum class PieceType : int32_t { Normal = 1, Unknown, Control, UserDefined, Unus
 // Accepts exactly the form "<0x0A>". Another spelling gives an index outside of the byte table.
 bool is_byte_spelling(std::string_view piece);
 
-// Checks pieces in the order of their ids. Each rule is reported under its id for the source format.
+// Checks pieces in the order of their ids. Each rule is reported with its code for the source format.
 class PieceCheck {
 public:
     struct Rules {
-        std::string_view text, id, score; // "T3", "T2", "T8"; "13" three times for GGUF
+        ErrorCode text, id, score; // ModelT3, ModelT2, ModelT8; ModelG13 three times for GGUF
     };
     PieceCheck(const Refusal& refuse, Rules rules) : refuse_(refuse), rules_(rules) {}
 

@@ -2,9 +2,9 @@
 
 namespace palimpsest::engine {
 
-void ProtobufFields::fail(const std::string& what) const
+void ProtobufFields::fail(const Text& what) const
 {
-    refuse_.fail("T9", what + " (byte " + std::to_string(cursor_.position()) + " of its message)");
+    refuse_.fail(ErrorCode::ModelT9, Text("{0} (byte {1} of its message)", what, cursor_.position()));
 }
 
 uint64_t ProtobufFields::varint()
@@ -12,9 +12,9 @@ uint64_t ProtobufFields::varint()
     uint64_t value = 0;
     for (int shift = 0;; shift += 7) {
         const auto byte = cursor_.read<uint8_t>();
-        if (!byte) fail("a number is cut off");
+        if (!byte) fail(Text("a number is cut off"));
         // The tenth byte has room for one bit, and no continuation flag.
-        if (shift == 63 && *byte > 1) fail("a number has more than 64 bits");
+        if (shift == 63 && *byte > 1) fail(Text("a number has more than 64 bits"));
         value |= static_cast<uint64_t>(*byte & 0x7F) << shift;
         if ((*byte & 0x80) == 0) return value;
     }
@@ -24,7 +24,7 @@ template<typename T>
 uint64_t ProtobufFields::fixed()
 {
     const auto value = cursor_.read<T>();
-    if (!value) fail("a number is cut off");
+    if (!value) fail(Text("a number is cut off"));
     return *value;
 }
 
@@ -34,7 +34,7 @@ std::optional<ProtobufFields::Field> ProtobufFields::next()
     const uint64_t tag = varint();
     Field field{tag >> 3, static_cast<Wire>(tag & 7), 0, {}};
     if (field.number == 0 || field.number >= (uint64_t{1} << 29))
-        fail("field number " + std::to_string(field.number) + " does not exist");
+        fail(Text("field number {0} does not exist", field.number));
     switch (field.wire) {
     case Wire::Varint:
         field.integer = varint();
@@ -49,14 +49,13 @@ std::optional<ProtobufFields::Field> ProtobufFields::next()
         const uint64_t length = varint();
         const auto bytes = cursor_.take(length);
         if (!bytes) {
-            fail("a field claims " + std::to_string(length) + " bytes but " + std::to_string(cursor_.remaining()) +
-                 " follow");
+            fail(Text("a field claims {0} bytes but {1} follow", length, cursor_.remaining()));
         }
         field.bytes = {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
         break;
     }
     default:
-        fail("a group or an unknown kind of field");
+        fail(Text("a group or an unknown kind of field"));
     }
     return field;
 }

@@ -33,7 +33,7 @@ private:
     uint64_t varint();
     template<typename T>
     uint64_t fixed();
-    [[noreturn]] void fail(const std::string& what) const;
+    [[noreturn]] void fail(const Text& what) const;
 
     ByteCursor cursor_;
     const Refusal& refuse_;

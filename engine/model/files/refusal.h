@@ -17,17 +17,15 @@ public:
 
     const std::string& subject() const { return subject_; }
 
-    // `rule`: the id in docs/validation.md, "S4", "C2" or "T3", but without the letter for GGUF: "10" for G10. The
-    // code is PAL-MODEL-rule.
-    [[noreturn]] void fail(std::string_view rule, std::string what, std::string remedy = download_again,
+    // `rule` is the code of the rule in docs/validation.md that the file breaks.
+    [[noreturn]] void fail(ErrorCode rule, Text what, Text remedy = download_again(),
                            std::optional<uint64_t> offset = std::nullopt) const
     {
-        throw Error(ErrorKind::Failed, "PAL-MODEL-" + std::string(rule), subject_, std::move(what),
-                    std::move(remedy), offset);
+        throw Error(ErrorKind::Failed, rule, Text::verbatim(subject_), std::move(what), std::move(remedy), offset);
     }
 
-    static constexpr const char* download_again = "download it again or compare its checksum";
-    static constexpr const char* other_model = "use another model";
+    static Text download_again() { return Text("download it again or compare its checksum"); }
+    static Text other_model() { return Text("use another model"); }
 
 private:
     std::string subject_;

@@ -40,14 +40,13 @@ public:
     SafetensorsFile read()
     {
         const std::string_view header = header_text();
-        const json root =
-            parse_strict_json(header, {limits::header_json_depth, limits::header_json_values}, refuse_, "S2");
+        const json root = parse_strict_json(header, {limits::header_json_depth, limits::header_json_values},
+                                            refuse_, ErrorCode::ModelS2);
         file_.header_bytes = sizeof(uint64_t) + header.size();
         if (root.size() > limits::tensors + 1)
-            refuse_.fail("S3",
-                         "it claims " + std::to_string(root.size()) + " tensors, the limit is " +
-                             std::to_string(limits::tensors),
-                         Refusal::other_model);
+            refuse_.fail(ErrorCode::ModelS3,
+                         Text("it claims {0} tensors, the limit is {1}", root.size(), limits::tensors),
+                         Refusal::other_model());
         for (const auto& [name, entry] : root.items()) {
             if (name == "__metadata__")
                 check_metadata(entry);
@@ -62,60 +61,63 @@ private:
     std::string_view header_text() const
     {
         if (bytes_.size() < 10)
-            refuse_.fail("S1", "the file has " + std::to_string(bytes_.size()) +
-                                   " bytes, a safetensors file at least 10");
+            refuse_.fail(ErrorCode::ModelS1,
+                         Text("the file has {0} bytes, a safetensors file at least 10", bytes_.size()));
         ByteCursor cursor(bytes_);
         const uint64_t length = *cursor.read<uint64_t>();
         if (length < 2 || length > limits::safetensors_header_bytes) {
-            refuse_.fail("S1", "its header has " + std::to_string(length) + " bytes, expected 2 to " +
-                                   std::to_string(limits::safetensors_header_bytes));
+            refuse_.fail(ErrorCode::ModelS1, Text("its header has {0} bytes, expected 2 to {1}", length,
+                                                  limits::safetensors_header_bytes));
         }
         const auto header = cursor.take(length);
         if (!header) {
-            refuse_.fail("S1",
-                         "its header ends at byte " + std::to_string(sizeof(uint64_t) + length) +
-                             " but the file has " + std::to_string(bytes_.size()) + " bytes: the file is truncated",
-                         "download it again");
+            refuse_.fail(ErrorCode::ModelS1,
+                         Text("its header ends at byte {0} but the file has {1} bytes: the file is truncated",
+                              sizeof(uint64_t) + length, bytes_.size()),
+                         Text("download it again"));
         }
         const std::string_view text(reinterpret_cast<const char*>(header->data()), header->size());
-        if (text.front() != '{') refuse_.fail("S1", "its header does not begin with '{'");
+        if (text.front() != '{') refuse_.fail(ErrorCode::ModelS1, Text("its header does not begin with '{'"));
         return text;
     }
 
     void check_metadata(const json& metadata) const
     {
-        if (!metadata.is_object()) refuse_.fail("S7", "'__metadata__' is not an object");
+        if (!metadata.is_object()) refuse_.fail(ErrorCode::ModelS7, Text("'__metadata__' is not an object"));
         uint64_t bytes = 0;
         for (const auto& [key, value] : metadata.items()) {
             if (!value.is_string())
-                refuse_.fail("S7", "'__metadata__' has a value that is not a string: " + in_quotes(key));
+                refuse_.fail(ErrorCode::ModelS7,
+                             Text("'__metadata__' has a value that is not a string: {0}", in_quotes(key)));
             bytes += key.size() + value.get_ref<const std::string&>().size();
         }
         if (bytes > limits::safetensors_metadata_bytes) {
-            refuse_.fail("S7",
-                         "'__metadata__' has " + std::to_string(bytes) + " bytes, the limit is " +
-                             std::to_string(limits::safetensors_metadata_bytes),
-                         Refusal::other_model);
+            refuse_.fail(
+                ErrorCode::ModelS7,
+                Text("'__metadata__' has {0} bytes, the limit is {1}", bytes, limits::safetensors_metadata_bytes),
+                Refusal::other_model());
         }
     }
 
     void read_entry(const std::string& name, const json& entry)
     {
-        const std::string thing = "tensor " + in_quotes(name);
+        const Text thing("tensor {0}", in_quotes(name));
         if (name.empty() || name.size() > limits::safetensors_name_bytes)
-            refuse_.fail("S3",
-                         thing + " has a name of " + std::to_string(name.size()) + " bytes, expected 1 to 256");
+            refuse_.fail(ErrorCode::ModelS3,
+                         Text("{0} has a name of {1} bytes, expected 1 to 256", thing, name.size()));
         if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry.contains("shape") ||
             !entry.contains("data_offsets"))
-            refuse_.fail("S3", thing + " does not have exactly dtype, shape and data_offsets");
+            refuse_.fail(ErrorCode::ModelS3,
+                         Text("{0} does not have exactly dtype, shape and data_offsets", thing));
         const json& dtype = entry["dtype"];
-        if (!dtype.is_string()) refuse_.fail("S3", thing + " has a dtype that is not a string");
+        if (!dtype.is_string())
+            refuse_.fail(ErrorCode::ModelS3, Text("{0} has a dtype that is not a string", thing));
         SafetensorsTensor tensor;
         tensor.name = name;
         tensor.dtype = dtype.get<std::string>();
         const auto stored = stored_types().find(tensor.dtype);
         if (stored == stored_types().end())
-            refuse_.fail("S3", thing + " has the unknown dtype " + in_quotes(tensor.dtype));
+            refuse_.fail(ErrorCode::ModelS3, Text("{0} has the unknown dtype {1}", thing, in_quotes(tensor.dtype)));
         tensor.type = stored->second.type;
         const uint64_t elements = read_shape(tensor, entry["shape"], thing);
         read_offsets(tensor, entry["data_offsets"], elements, stored->second.bits, thing);
@@ -123,43 +125,46 @@ private:
     }
 
     // Returns the number of elements.
-    uint64_t read_shape(SafetensorsTensor& tensor, const json& shape, const std::string& thing) const
+    uint64_t read_shape(SafetensorsTensor& tensor, const json& shape, const Text& thing) const
     {
         if (!shape.is_array() || shape.size() > limits::safetensors_rank)
-            refuse_.fail("S4", thing + " has a shape that is not a list of at most 8 dimensions");
+            refuse_.fail(ErrorCode::ModelS4,
+                         Text("{0} has a shape that is not a list of at most 8 dimensions", thing));
         uint64_t product = 1;
         for (const json& dim : shape) {
             if (!dim.is_number_unsigned() || dim.get<uint64_t>() > limits::elements)
-                refuse_.fail("S4", thing + " has a dimension that is not an integer from 0 to 2^48");
+                refuse_.fail(ErrorCode::ModelS4,
+                             Text("{0} has a dimension that is not an integer from 0 to 2^48", thing));
             tensor.shape.push_back(dim.get<uint64_t>());
             const auto next = checked_mul(product, tensor.shape.back());
-            if (!next || *next > limits::elements) refuse_.fail("S4", thing + " has more than 2^48 elements");
+            if (!next || *next > limits::elements)
+                refuse_.fail(ErrorCode::ModelS4, Text("{0} has more than 2^48 elements", thing));
             product = *next;
         }
         return product;
     }
 
     void read_offsets(SafetensorsTensor& tensor, const json& offsets, uint64_t elements, uint64_t bits,
-                      const std::string& thing) const
+                      const Text& thing) const
     {
         if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
             !offsets[1].is_number_unsigned())
-            refuse_.fail("S5", thing + " has data_offsets that are not two integers");
+            refuse_.fail(ErrorCode::ModelS5, Text("{0} has data_offsets that are not two integers", thing));
         const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
         const uint64_t available = bytes_.size() - file_.header_bytes;
         if (begin > end)
-            refuse_.fail("S5",
-                         thing + " begins at " + std::to_string(begin) + " after its end " + std::to_string(end));
+            refuse_.fail(ErrorCode::ModelS5, Text("{0} begins at {1} after its end {2}", thing, begin, end));
         if (end > available) {
-            refuse_.fail("S5",
-                         thing + " ends at byte " + std::to_string(end) + " of the data but the file has " +
-                             std::to_string(available) + ": the file is truncated",
-                         "download it again");
+            refuse_.fail(ErrorCode::ModelS5,
+                         Text("{0} ends at byte {1} of the data but the file has {2}: the file is truncated", thing,
+                              end, available),
+                         Text("download it again"));
         }
-        if (elements * bits % 8 != 0) refuse_.fail("S5", thing + " does not fill whole bytes");
+        if (elements * bits % 8 != 0)
+            refuse_.fail(ErrorCode::ModelS5, Text("{0} does not fill whole bytes", thing));
         if (end - begin != elements * bits / 8) {
-            refuse_.fail("S5", thing + " has " + std::to_string(end - begin) + " bytes, its shape and dtype need " +
-                                   std::to_string(elements * bits / 8));
+            refuse_.fail(ErrorCode::ModelS5, Text("{0} has {1} bytes, its shape and dtype need {2}", thing,
+                                                  end - begin, elements * bits / 8));
         }
         tensor.offset = file_.header_bytes + begin;
         tensor.bytes = end - begin;
@@ -173,15 +178,15 @@ private:
         uint64_t expected = file_.header_bytes;
         for (const SafetensorsTensor& tensor : file_.tensors) {
             if (tensor.offset != expected) {
-                refuse_.fail("S6", "tensor " + in_quotes(tensor.name) + " begins at byte " +
-                                       std::to_string(tensor.offset) + ", the one before it ends at " +
-                                       std::to_string(expected));
+                refuse_.fail(ErrorCode::ModelS6,
+                             Text("tensor {0} begins at byte {1}, the one before it ends at {2}",
+                                  in_quotes(tensor.name), tensor.offset, expected));
             }
             expected += tensor.bytes;
         }
         if (expected != bytes_.size()) {
-            refuse_.fail("S6", "the last tensor ends at byte " + std::to_string(expected) + " but the file has " +
-                                   std::to_string(bytes_.size()) + " bytes");
+            refuse_.fail(ErrorCode::ModelS6, Text("the last tensor ends at byte {0} but the file has {1} bytes",
+                                                  expected, bytes_.size()));
         }
     }
 

@@ -61,18 +61,18 @@ std::vector<std::shared_ptr<MappedFile>> open_parts(const fs::path& path)
     for (const fs::path& part : parts) {
         std::error_code ignored;
         if (parts.size() > 1 && fs::exists(path, ignored) && !fs::exists(part, ignored))
-            throw Error(ErrorKind::NotFound, "PAL-MODEL-18", path.string(),
-                        "it is one of " + std::to_string(parts.size()) + " parts, and " +
-                            in_quotes(part.filename().string()) + " is not beside it",
-                        "download that part into the same folder");
-        files.push_back(MappedFile::open(part, limits::file_bytes, "01"));
+            throw Error(ErrorKind::NotFound, ErrorCode::ModelG18, Text::verbatim(path.string()),
+                        Text("it is one of {0} parts, and {1} is not beside it", parts.size(),
+                             in_quotes(part.filename().string())),
+                        Text("download that part into the same folder"));
+        files.push_back(MappedFile::open(part, limits::file_bytes, ErrorCode::ModelG1));
     }
     return files;
 }
 
 void check_split(std::span<const GgufFile> parts, const Refusal& refuse)
 {
-    constexpr const char* rule = "18";
+    constexpr ErrorCode rule = ErrorCode::ModelG18;
     const uint64_t claimed = parts.front().whole("split.count").value_or(1);
     if (claimed <= 1 && parts.size() == 1) return;
     uint64_t tensors = 0;
@@ -81,17 +81,15 @@ void check_split(std::span<const GgufFile> parts, const Refusal& refuse)
         const uint64_t number = parts[i].whole("split.no").value_or(0);
         if (count != parts.size() || number != i) {
             refuse.fail(rule,
-                        "by its metadata it is part " + std::to_string(number + 1) + " of " +
-                            std::to_string(count) + ", by its name part " + std::to_string(i + 1) + " of " +
-                            std::to_string(parts.size()),
-                        "give the parts the names they were published with");
+                        Text("by its metadata it is part {0} of {1}, by its name part {2} of {3}", number + 1,
+                             count, i + 1, parts.size()),
+                        Text("give the parts the names they were published with"));
         }
         tensors += parts[i].tensors().size();
     }
     const auto all = parts.front().whole("split.tensors.count");
     if (all && *all != tensors)
-        refuse.fail(rule, "its parts have " + std::to_string(tensors) + " tensors, but " + std::to_string(*all) +
-                              " are claimed");
+        refuse.fail(rule, Text("its parts have {0} tensors, but {1} are claimed", tensors, *all));
 }
 
 } // namespace palimpsest::engine

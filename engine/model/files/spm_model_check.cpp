@@ -21,19 +21,20 @@ public:
     CharacterMap(std::string_view blob, const Refusal& refuse) : refuse_(refuse)
     {
         uint32_t trie_bytes = 0;
-        if (blob.size() < sizeof trie_bytes) fail("is too short");
+        if (blob.size() < sizeof trie_bytes) fail(Text("its 'precompiled_charsmap' is too short"));
         std::memcpy(&trie_bytes, blob.data(), sizeof trie_bytes);
         blob.remove_prefix(sizeof trie_bytes);
         if (trie_bytes >= blob.size() || trie_bytes % sizeof(uint32_t) != 0 || trie_bytes == 0)
-            fail("claims a table of " + std::to_string(trie_bytes) + " of " + std::to_string(blob.size()) +
-                 " bytes");
+            fail(Text("its 'precompiled_charsmap' claims a table of {0} of {1} bytes", trie_bytes, blob.size()));
         trie_ = blob.substr(0, trie_bytes);
         text_ = blob.substr(trie_bytes);
     }
 
     void check() const
     {
-        if (text_.back() != '\0') fail("does not end with a NUL"); // sentencepiece measures texts with strlen
+        if (text_.back() != '\0')
+            fail(Text(
+                "its 'precompiled_charsmap' does not end with a NUL")); // sentencepiece measures texts with strlen
         for (uint32_t p = 0; p < units(); ++p) {
             const bool is_value = (unit(p) >> 31) != 0;
             // Unit 0 is the root. Other units are entered if their label equals a byte; the label of a value never
@@ -43,10 +44,7 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const std::string& what) const
-    {
-        refuse_.fail("T6", "its 'precompiled_charsmap' " + what);
-    }
+    [[noreturn]] void fail(const Text& what) const { refuse_.fail(ErrorCode::ModelT6, what); }
 
     uint32_t units() const { return static_cast<uint32_t>(trie_.size() / sizeof(uint32_t)); }
 
@@ -63,9 +61,10 @@ private:
         const uint32_t offset = (u >> 10) << ((u & (1u << 9)) >> 6);
         const uint32_t base = p ^ offset;
         const bool has_leaf = ((u >> 8) & 1u) != 0;
-        if ((base | 0xFFu) >= units()) fail("leads outside of its table at node " + std::to_string(p));
+        if ((base | 0xFFu) >= units())
+            fail(Text("its 'precompiled_charsmap' leads outside of its table at node {0}", p));
         if (has_leaf && (unit(base) & 0x7FFFFFFFu) >= text_.size())
-            fail("leads outside of its text at node " + std::to_string(p));
+            fail(Text("its 'precompiled_charsmap' leads outside of its text at node {0}", p));
     }
 
     const Refusal& refuse_;
@@ -74,7 +73,10 @@ private:
 
 class ModelReader {
 public:
-    explicit ModelReader(const Refusal& refuse) : refuse_(refuse), check_(refuse, {"T3", "T2", "T8"}) {}
+    explicit ModelReader(const Refusal& refuse)
+        : refuse_(refuse), check_(refuse, {ErrorCode::ModelT3, ErrorCode::ModelT2, ErrorCode::ModelT8})
+    {
+    }
 
     SpmFacts read(std::string_view bytes)
     {
@@ -95,7 +97,8 @@ public:
                 break;
             }
         }
-        if (check_.count() == 0) refuse_.fail("T2", "it has no pieces: it is no sentencepiece model");
+        if (check_.count() == 0)
+            refuse_.fail(ErrorCode::ModelT2, Text("it has no pieces: it is no sentencepiece model"));
         facts_.ids = check_.take_ids();
         facts_.bos = control(bos_piece_);
         facts_.eos = control(eos_piece_);
@@ -111,7 +114,7 @@ private:
 
     [[noreturn]] void wrong_wire(const Field& field) const
     {
-        refuse_.fail("T9", "field " + std::to_string(field.number) + " has the wrong type");
+        refuse_.fail(ErrorCode::ModelT9, Text("field {0} has the wrong type", field.number));
     }
 
     void read_piece(std::string_view bytes)
@@ -174,7 +177,8 @@ private:
 SpmFacts check_spm_model(std::string_view bytes, const Refusal& refuse)
 {
     if (bytes.size() > limits::tokenizer_bytes)
-        refuse.fail("T1", "the file has " + std::to_string(bytes.size()) + " bytes, the limit is 67108864");
+        refuse.fail(ErrorCode::ModelT1,
+                    Text("the file has {0} bytes, the limit is {1}", bytes.size(), limits::tokenizer_bytes));
     return ModelReader(refuse).read(bytes);
 }
 

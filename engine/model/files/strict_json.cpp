@@ -19,7 +19,7 @@ public:
     bool number_unsigned(number_unsigned_t value) override { return add(value); }
     bool number_float(number_float_t value, const string_t&) override { return add(value); }
     bool string(string_t& value) override { return add(std::move(value)); }
-    bool binary(binary_t&) override { return reject("binary data"); }
+    bool binary(binary_t&) override { return reject(Text("binary data")); }
     bool start_object(std::size_t) override { return open(json::object()); }
     bool start_array(std::size_t) override { return open(json::array()); }
     bool end_object() override { return close(); }
@@ -28,21 +28,21 @@ public:
     bool key(string_t& name) override
     {
         const auto [at, is_new] = open_.back()->get_ref<json::object_t&>().try_emplace(std::move(name));
-        if (!is_new) return reject("the key " + in_quotes(at->first) + " comes twice");
+        if (!is_new) return reject(Text("the key {0} comes twice", in_quotes(at->first)));
         member_ = &at->second;
         return true;
     }
 
     bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override
     {
-        return reject("not valid JSON at byte " + std::to_string(position));
+        return reject(Text("not valid JSON at byte {0}", position));
     }
 
     json take() { return std::move(root_); }
-    const std::string& complaint() const { return complaint_; }
+    const Text& complaint() const { return complaint_; }
 
 private:
-    bool reject(std::string complaint)
+    bool reject(Text complaint)
     {
         complaint_ = std::move(complaint);
         return false;
@@ -59,16 +59,16 @@ private:
 
     bool add(json value)
     {
-        if (++values_ > limits_.values) return reject("more than " + std::to_string(limits_.values) + " values");
+        if (++values_ > limits_.values) return reject(Text("more than {0} values", limits_.values));
         place(std::move(value));
         return true;
     }
 
     bool open(json container)
     {
-        if (++values_ > limits_.values) return reject("more than " + std::to_string(limits_.values) + " values");
+        if (++values_ > limits_.values) return reject(Text("more than {0} values", limits_.values));
         if (open_.size() >= static_cast<size_t>(limits_.depth))
-            return reject("nested deeper than " + std::to_string(limits_.depth) + " levels");
+            return reject(Text("nested deeper than {0} levels", limits_.depth));
         open_.push_back(place(std::move(container)));
         return true;
     }
@@ -84,17 +84,18 @@ private:
     std::vector<json*> open_; // stays valid: a container grows only while none of its children is open
     json* member_ = nullptr;  // the value of the last key
     size_t values_ = 0;
-    std::string complaint_;
+    Text complaint_;
 };
 
 } // namespace
 
-json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse, std::string_view rule)
+json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse, ErrorCode rule)
 {
     // The library would treat a NUL as the end of the text, and skip a byte order mark.
     if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
-        refuse.fail(rule, "not valid JSON at byte " + std::to_string(nul) + ": a NUL byte");
-    if (text.starts_with("\xEF\xBB\xBF")) refuse.fail(rule, "it begins with a byte order mark instead of JSON");
+        refuse.fail(rule, Text("not valid JSON at byte {0}: a NUL byte", nul));
+    if (text.starts_with("\xEF\xBB\xBF"))
+        refuse.fail(rule, Text("it begins with a byte order mark instead of JSON"));
     Builder builder(limits);
     if (!json::sax_parse(text, &builder)) refuse.fail(rule, builder.complaint());
     return builder.take();

@@ -16,7 +16,6 @@ struct JsonLimits {
 };
 
 // Linear time; no recursion on the depth of the text. Throws through `refuse` under `rule`.
-nlohmann::json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse,
-                                 std::string_view rule);
+nlohmann::json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse, ErrorCode rule);
 
 } // namespace palimpsest::engine

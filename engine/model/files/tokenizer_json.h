@@ -6,19 +6,28 @@
 // change token ids are reported by name.
 #pragma once
 
-#include <stdexcept>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/model/files/refusal.h"
 #include "engine/text/subwords/vocabulary.h"
 
 namespace palimpsest::engine {
 
-// A well-formed file that requires an unsupported feature; what() names it.
-class UnsupportedTokenizer : public std::runtime_error {
-    using std::runtime_error::runtime_error;
+// A well-formed file that requires an unsupported feature; text() names it.
+class UnsupportedTokenizer : public std::exception {
+public:
+    explicit UnsupportedTokenizer(Text text) : text_(std::move(text)), sentence_(text_.english()) {}
+
+    const Text& text() const { return text_; }
+    const char* what() const noexcept override { return sentence_.c_str(); } // in English
+
+private:
+    Text text_;
+    std::string sentence_;
 };
 
 struct TokenizerJson {

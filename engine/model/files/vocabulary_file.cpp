@@ -14,13 +14,13 @@ namespace fs = std::filesystem;
 std::shared_ptr<MappedFile> open_if_present(const fs::path& path, uint64_t limit)
 {
     std::error_code ignored;
-    return fs::exists(path, ignored) ? MappedFile::open(path, limit, "T1") : nullptr;
+    return fs::exists(path, ignored) ? MappedFile::open(path, limit, ErrorCode::ModelT1) : nullptr;
 }
 
 // The file may have no tensors, so the number of tokens stands in for the rows of the embedding.
-Vocabulary of_gguf(const fs::path& path, std::vector<std::string>& warnings)
+Vocabulary of_gguf(const fs::path& path, std::vector<Text>& warnings)
 {
-    const auto file = MappedFile::open(path, limits::file_bytes, "01");
+    const auto file = MappedFile::open(path, limits::file_bytes, ErrorCode::ModelG1);
     const Refusal refuse(file->name());
     const GgufFile gguf = GgufFile::parse(file->bytes(), refuse);
     const uint64_t rows = gguf.has("tokenizer.ggml.tokens")
@@ -29,7 +29,7 @@ Vocabulary of_gguf(const fs::path& path, std::vector<std::string>& warnings)
     return gguf_vocabulary(gguf, rows, refuse, warnings);
 }
 
-Vocabulary of_folder(const fs::path& folder, const fs::path& tokenizer_json, std::vector<std::string>& warnings)
+Vocabulary of_folder(const fs::path& folder, const fs::path& tokenizer_json, std::vector<Text>& warnings)
 {
     HfTokenizerFiles files;
     files.tokenizer_json = open_if_present(tokenizer_json, limits::tokenizer_bytes);
@@ -44,7 +44,7 @@ Vocabulary of_folder(const fs::path& folder, const fs::path& tokenizer_json, std
 
 } // namespace
 
-Vocabulary open_vocabulary(const fs::path& path, std::vector<std::string>& warnings)
+Vocabulary open_vocabulary(const fs::path& path, std::vector<Text>& warnings)
 {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) return of_folder(path, path / "tokenizer.json", warnings);

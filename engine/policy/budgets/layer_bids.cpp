@@ -79,8 +79,8 @@ void LayerWeightsBudget::save(StateWriter& out) const
 void LayerWeightsBudget::load(StateReader& in)
 {
     for (double& weight : log_weights_) {
-        weight = in.number("weight of a layer");
-        if (!(weight < infinity)) StateReader::refuse("has a layer whose weight is no number");
+        weight = in.number(Text("weight of a layer"));
+        if (!(weight < infinity)) StateReader::refuse(Text("the weight of a layer is not a number"));
     }
     shares_.clear();
 }

@@ -26,19 +26,20 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy adakv_policy()
 {
     PolicyInfo info{.name = "adakv",
-                    .keeps =
-                        "What the newest tokens attend to; focused heads of a layer give slots to diffuse ones.",
-                    .signals = "attention of the last `window` queries",
-                    .cost = "an attention pass over the window of each chunk",
-                    .positions = original_within_context,
-                    .paper = "Ada-KV (arXiv 2407.11550)",
+                    .keeps = Text("Keeps the tokens that the newest queries attend to; within a layer, heads with "
+                                  "focused attention give slots to heads with diffuse attention."),
+                    .signals = Text("attention of the last `window` queries"),
+                    .cost = cost_of_window(),
+                    .positions = original_within_context(),
+                    .prefers_original = true,
+                    .paper = Text::verbatim("Ada-KV (arXiv 2407.11550)"),
                     .parameters = window_infos(32)};
     add_pooling_infos(info.parameters, pooling);
     add_layer_infos(info.parameters);
     info.parameters.push_back({.key = "floor",
-                               .meaning = "the share of its slots that no head gives away",
-                               .default_text = "0.2",
-                               .range = "0 to 1"});
+                               .meaning = Text("share of its slots that a head keeps in any case"),
+                               .default_text = Text::verbatim("0.2"),
+                               .range = range_of("0", "1")});
     return {.info = std::move(info), .compose = compose};
 }
 

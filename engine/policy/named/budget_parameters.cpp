@@ -82,59 +82,61 @@ std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const Polic
 
 } // namespace
 
-void add_allocation_infos(std::vector<ParameterInfo>& infos)
+void add_allocation_infos(std::vector<ParameterInfo>& infos, bool with_pyramid)
 {
-    infos.push_back({.key = "allocation",
-                     .meaning =
-                         "how layers share their slots: a fixed profile, or by how spread out their attention "
-                         "is seen to be",
-                     .default_text = "linear",
-                     .range = names_of(allocations())});
-    infos.push_back({.key = "beta",
-                     .meaning = "steepness of a fixed profile: the top layer gets 1/beta of the mean",
-                     .default_text = "20",
-                     .range = "1 to 1000000"});
+    infos.push_back(choice_info(
+        "allocation",
+        with_pyramid
+            ? Text("with budget=pyramid: how the layers share their slots: by a fixed profile (linear, "
+                   "geometric, exponential), or by how concentrated or spread out the attention of each "
+                   "layer is (entropy, gini, sparsity)")
+            : Text("how the layers share their slots: by a fixed profile (linear, geometric, exponential), "
+                   "or by how concentrated or spread out the attention of each layer is (entropy, gini, "
+                   "sparsity)"),
+        names_of(allocations())));
+    infos.push_back(
+        {.key = "beta",
+         .meaning = Text("steepness of a fixed profile; if it is linear, the top layer gets 1/beta of the mean"),
+         .default_text = Text::verbatim("20"),
+         .range = range_of("1", "1000000")});
 }
 
 void add_head_infos(std::vector<ParameterInfo>& infos)
 {
-    infos.push_back(
-        {.key = "heads",
-         .meaning = "whether heads of a layer get equal slots or as many as they have of its best tokens",
-         .default_text = "uniform",
-         .range = names_of(head_choices())});
+    infos.push_back(choice_info("heads",
+                                Text("whether all heads of a layer get equally many slots, or as many as they have "
+                                     "of the layer's best tokens"),
+                                names_of(head_choices())));
     infos.push_back({.key = "floor",
-                     .meaning = "with heads=ada: the share of its slots that no head gives away",
-                     .default_text = "0.2",
-                     .range = "0 to 1"});
+                     .meaning = Text("with heads=ada: share of its slots that a head keeps in any case"),
+                     .default_text = Text::verbatim("0.2"),
+                     .range = range_of("0", "1")});
 }
 
 void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
 {
-    const std::string equally = "how layers share the budget: equally", as_pyramid = "as in pyramidkv";
-    infos.push_back({.key = "budget",
-                     .meaning = axis.by_norm
-                                    ? equally + ", " + as_pyramid +
-                                          ", or as many tokens as hold the norm of a layer's attention, the "
-                                          "budget being the most"
-                                    : equally + " or " + as_pyramid,
-                     .default_text = "uniform",
-                     .range = names_of(spreads(axis))});
-    add_allocation_infos(infos);
+    infos.push_back(choice_info(
+        "budget",
+        axis.by_norm
+            ? Text("how the budget is divided among the layers: equally, by a profile as in pyramidkv, or "
+                   "automatically, with as many tokens in each layer as hold the norm of its attention, at most "
+                   "the budget")
+            : Text("how the budget is divided among the layers: equally, or by a profile as in pyramidkv"),
+        names_of(spreads(axis))));
+    add_allocation_infos(infos, true);
     if (!axis.by_norm) return;
     infos.push_back({.key = "threshold",
-                     .meaning = "with budget=auto: the share of the norm that may be missing",
-                     .default_text = "0.01",
-                     .range = "0 to 1"});
-    infos.push_back({.key = "norm",
-                     .meaning = "with budget=auto: the norms of the query heads' attention, averaged, or one norm "
-                                "of the scores of a layer",
-                     .default_text = "head",
-                     .range = "head, scores"});
+                     .meaning = Text("with budget=auto: share of the norm that may be missing"),
+                     .default_text = Text::verbatim("0.01"),
+                     .range = range_of("0", "1")});
+    infos.push_back(choice_info("norm",
+                                Text("with budget=auto: whether the norm is taken of the attention of each query "
+                                     "head and averaged, or of all scores of a layer together"),
+                                {"head", "scores"}));
     infos.push_back({.key = "mask_sinks",
-                     .meaning = "with budget=auto: first tokens that the norm does not count",
-                     .default_text = "4",
-                     .range = "0 and more"});
+                     .meaning = Text("with budget=auto: number of first tokens that the norm leaves out"),
+                     .default_text = Text::verbatim("4"),
+                     .range = at_least(0)});
 }
 
 void add_budget_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
@@ -152,7 +154,7 @@ std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const Poli
         return profile_budget(profile_of(allocation), beta, context, basis,
                               read_schedule(parameters).once && !basis.constant);
     }
-    parameters.refuse_idle({"beta"}, "on an allocation by observed weights");
+    parameters.refuse_idle_with({"beta"}, "allocation=" + parameters.resolved().parameters.at("allocation"));
     return std::make_unique<LayerWeightsBudget>(LayerWeightsBudget::Sizes{.layers = context.layers,
                                                                           .kv_heads = context.kv_heads,
                                                                           .mean = basis.slots,
@@ -168,10 +170,10 @@ std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyCo
     const int64_t most = int64_t{context.context} - context.chunk - static_cast<int64_t>(context.pins.tokens()) -
                          basis.ends.sinks - basis.ends.recent;
     if (basis.slots > most)
-        parameters.refuse("a budget of " + std::to_string(context.budget) + " and a chunk of " +
-                              std::to_string(context.chunk) + " need more positions than the " +
-                              std::to_string(context.context) + " the model was trained on",
-                          "give a smaller --budget or --chunk");
+        parameters.refuse(Text("a budget of {0} and a chunk of {1} need more positions than the {2} the model was "
+                               "trained on",
+                               context.budget, context.chunk, context.context),
+                          Text("choose a smaller {0} or {1}", Setting::Budget, Setting::Chunk));
     return std::make_unique<HeadShares>(std::move(layers), context.kv_heads, floor, most);
 }
 
@@ -181,7 +183,7 @@ std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyCon
     if (!basis.axis.by_head) return layers;
     const auto heads = parameters.choice("heads", head_choices());
     if (heads == Heads::Uniform) {
-        parameters.refuse_idle({"floor"}, "without heads=ada");
+        parameters.refuse_idle_without({"floor"}, "heads=ada");
         return layers;
     }
     return share_heads(parameters, context, basis, std::move(layers));
@@ -195,11 +197,11 @@ std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyCo
     if (spread == Spread::Pyramid) {
         layers = read_allocation(parameters, context, basis);
     } else {
-        parameters.refuse_idle({"allocation", "beta"}, "without budget=pyramid");
+        parameters.refuse_idle_without({"allocation", "beta"}, "budget=pyramid");
         layers = spread == Spread::Auto ? read_threshold(parameters, context, basis)
                                         : FixedBudget::uniform(context, basis.slots);
     }
-    if (spread != Spread::Auto) parameters.refuse_idle({"threshold", "norm", "mask_sinks"}, "without budget=auto");
+    if (spread != Spread::Auto) parameters.refuse_idle_without({"threshold", "norm", "mask_sinks"}, "budget=auto");
     return layers;
 }
 
@@ -214,21 +216,23 @@ int64_t require_slots(const PolicyParameters& parameters, const PolicyContext& c
 {
     require_budget(parameters, context);
     const int64_t slots = ends.slots(context.budget);
-    if (slots < least) {
-        parameters.refuse("sinks=" + std::to_string(ends.sinks) + " and recent=" + std::to_string(ends.recent) +
-                              (least == 1 ? " leave no slot to choose"
-                                          : " leave fewer than " + std::to_string(least) + " slots to choose") +
-                              " in a budget of " + std::to_string(context.budget) + " tokens",
-                          "raise the budget, or lower sinks or recent until " +
-                              (least == 1 ? "one slot is left" : std::to_string(least) + " are left"));
-    }
-    return slots;
+    if (slots >= least) return slots;
+    if (least == 1)
+        parameters.refuse(Text("sinks={0} and recent={1} leave no slot to choose in a budget of {2} tokens",
+                               ends.sinks, ends.recent, context.budget),
+                          Text("raise the budget, or lower sinks or recent until one slot is left"));
+    parameters.refuse(
+        Text("sinks={0} and recent={1} leave fewer than {2} slots to choose in a budget of {3} tokens", ends.sinks,
+             ends.recent, least, context.budget),
+        Text("raise the budget, or lower sinks or recent until {0} slots are left", least));
 }
 
 void require_budget(const PolicyParameters& parameters, const PolicyContext& context)
 {
     if (context.budget == no_budget)
-        parameters.refuse("it needs a budget", "give --budget a number; only full and refreekv can do without");
+        parameters.refuse(
+            Text("it needs a budget"),
+            Text("set {0} to a number; only full and refreekv work without a budget", Setting::Budget));
 }
 
 } // namespace palimpsest::engine

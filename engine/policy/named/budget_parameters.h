@@ -36,7 +36,8 @@ struct BudgetBasis {
 void add_budget_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {});
 void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {}); // without heads and floor
 void add_head_infos(std::vector<ParameterInfo>& infos);
-void add_allocation_infos(std::vector<ParameterInfo>& infos);
+// `with_pyramid`: the keys have an effect with budget=pyramid only.
+void add_allocation_infos(std::vector<ParameterInfo>& infos, bool with_pyramid = false);
 
 // Reads all keys: budget=uniform (default), pyramid or auto; then heads. Throws Error (Usage).
 std::unique_ptr<Budget> read_budget(PolicyParameters& parameters, const PolicyContext& context,
@@ -57,7 +58,7 @@ std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyCo
 // Returns the slots between the protected ends. Throws Error (Usage) if there are fewer than `least`.
 int64_t require_slots(const PolicyParameters& parameters, const PolicyContext& context, const ProtectedEnds& ends,
                       int64_t least = 1);
-// Throws Error (Usage) for `--budget none`.
+// Throws Error (Usage) for no_budget.
 void require_budget(const PolicyParameters& parameters, const PolicyContext& context);
 
 } // namespace palimpsest::engine

@@ -20,7 +20,7 @@ std::shared_ptr<const LayerWeight> read_preference(PolicyParameters& parameters,
 {
     const double tau1 = parameters.number("tau1", 1, 0.01, 100), tau2 = parameters.number("tau2", 1, 0.01, 100);
     if (window > 1) return std::make_shared<Preference>(tau1, tau2);
-    parameters.refuse_idle({"tau1", "tau2"}, "with window=1");
+    parameters.refuse_idle_with({"tau1", "tau2"}, "window=1");
     return std::make_shared<EqualWeights>();
 }
 
@@ -29,7 +29,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const WindowFrame frame = read_window(parameters, context, 32);
     const Shaping shaping = read_pooling(parameters, pooling);
     const double gamma = parameters.number("gamma", 200, 0, 1e9);
-    if (frame.window == 1) parameters.refuse_idle({"gamma"}, "with window=1");
+    if (frame.window == 1) parameters.refuse_idle_with({"gamma"}, "window=1");
     auto layers = std::make_unique<LayerWeightsBudget>(LayerWeightsBudget::Sizes{.layers = context.layers,
                                                                                  .kv_heads = context.kv_heads,
                                                                                  .mean = frame.slots,
@@ -49,27 +49,30 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy cake_policy()
 {
     PolicyInfo info{.name = "cake",
-                    .keeps = "What the newest tokens attend to strongly or changeably; layers with spread out and "
-                             "shifting attention get more of the budget.",
-                    .signals = "attention of the last `window` queries and its squares, per query head, and its "
-                               "entropy",
-                    .cost = "an attention pass over the window of each chunk, with squares and logarithms",
-                    .positions = original_within_context,
-                    .paper = "CAKE (arXiv 2503.12491)",
+                    .keeps =
+                        Text("Keeps the tokens that the newest queries attend to strongly or with changing "
+                             "strength; layers whose attention is spread out and shifts get more of the budget."),
+                    .signals = Text("attention of the last `window` queries and its square, for each query head, "
+                                    "and its entropy"),
+                    .cost = Text("an attention pass over the last `window` queries of each chunk, with squares and "
+                                 "logarithms"),
+                    .positions = original_within_context(),
+                    .prefers_original = true,
+                    .paper = Text::verbatim("CAKE (arXiv 2503.12491)"),
                     .parameters = window_infos(32)};
     add_pooling_infos(info.parameters, pooling);
     info.parameters.push_back({.key = "gamma",
-                               .meaning = "weight of the variance of attention beside its mean",
-                               .default_text = "200",
-                               .range = "0 to 1000000000"});
+                               .meaning = Text("weight of the variance of attention, which is added to its mean"),
+                               .default_text = Text::verbatim("200"),
+                               .range = range_of("0", "1000000000")});
     info.parameters.push_back({.key = "tau1",
-                               .meaning = "temperature of the entropy in a layer's preference",
-                               .default_text = "1",
-                               .range = "0.01 to 100"});
+                               .meaning = Text("temperature of the entropy in a layer's share of the budget"),
+                               .default_text = Text::verbatim("1"),
+                               .range = range_of("0.01", "100")});
     info.parameters.push_back({.key = "tau2",
-                               .meaning = "temperature of the variance in a layer's preference",
-                               .default_text = "1",
-                               .range = "0.01 to 100"});
+                               .meaning = Text("temperature of the variance in a layer's share of the budget"),
+                               .default_text = Text::verbatim("1"),
+                               .range = range_of("0.01", "100")});
     add_head_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

@@ -308,9 +308,9 @@ void ComposedPolicy::plan(int32_t layer, std::span<const uint32_t> sizes, std::s
 {
     assert(plans() && layer >= 0 && layer < context_.layers);
     if (pinned.size() != (holds_pins(layer) ? sizes.size() : 0))
-        throw Error(ErrorKind::Internal, "PAL-POLICY-70", "policy '" + resolved_.name + "'",
-                    "it was told of " + std::to_string(pinned.size()) + " lists' pins",
-                    "report this with the options used");
+        throw Error(ErrorKind::Internal, ErrorCode::PolicyPinsMismatch, Text("policy '{0}'", resolved_.name),
+                    Text("it received the pins of {0} lists", pinned.size()),
+                    Text("report this with the options used"));
     plan.reset(sizes);
     merges_.clear();
     if (!evicts_now()) return;
@@ -350,13 +350,13 @@ void ComposedPolicy::restore(std::span<const std::byte> state)
 {
     StateReader in(state);
     const auto layers = static_cast<uint32_t>(context_.layers);
-    in.word_within("version", state_version, state_version);
-    in.word_within("number of layers", layers, layers);
+    in.word_within(Text("version"), state_version, state_version);
+    in.word_within(Text("number of layers"), layers, layers);
     auto selection = parts_.selection ? parts_.selection->clone() : nullptr;
     auto budget = parts_.budget ? parts_.budget->clone() : nullptr;
     if (selection) selection->load(in);
     if (budget) budget->load(in);
-    const bool ended = schedule_.once && in.word_within("end of the reading", 0, 1) == 1;
+    const bool ended = schedule_.once && in.word_within(Text("end of the reading"), 0, 1) == 1;
     in.expect_end();
     parts_.selection = std::move(selection);
     parts_.budget = std::move(budget);

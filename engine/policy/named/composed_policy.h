@@ -23,7 +23,7 @@ struct PolicyParts {
     ProtectedEnds ends{};
     PositionMode positions = PositionMode::Contiguous;
     std::optional<Retrieval> retrieval{};
-    bool capped = true; // false: `--budget none`, lists grow until the context is full
+    bool capped = true; // false: no_budget, lists grow until the context is full
 };
 
 class ComposedPolicy final : public Policy {

@@ -14,11 +14,11 @@ PolicyParts compose(PolicyParameters&, const PolicyContext&)
 NamedPolicy full_policy()
 {
     return {.info = {.name = "full",
-                     .keeps = "Every token, as plain attention does; memory grows with the text.",
-                     .signals = "none",
-                     .cost = "no attention pass beyond plain attention",
-                     .positions = "contiguous (equal to original)",
-                     .paper = "",
+                     .keeps = Text("Keeps every token, as full attention does; memory grows with the text."),
+                     .signals = Text("none"),
+                     .cost = Text("nothing beyond the model's own attention"),
+                     .positions = Text("contiguous, which are the original ones because nothing is evicted"),
+                     .paper = {},
                      .parameters = {}},
             .compose = compose};
 }

@@ -23,16 +23,13 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy h2o_policy()
 {
     PolicyInfo info{.name = "h2o",
-                    .keeps = "The tokens that received most attention so far, and the newest ones.",
-                    .signals = "attention of all queries",
-                    .cost = "a second attention pass over each chunk",
-                    .positions = "contiguous",
-                    .paper = "H2O (arXiv 2306.14048)",
-                    .parameters = {sinks_info(),
-                                   {.key = "recent",
-                                    .meaning = "newest tokens, always kept",
-                                    .default_text = "c/2",
-                                    .range = "0 to c - sinks - 1"}}};
+                    .keeps = Text("Keeps the tokens that have received the most attention so far, and the newest "
+                                  "ones."),
+                    .signals = Text("attention of all queries"),
+                    .cost = Text("a second attention pass over each chunk"),
+                    .positions = Text("contiguous"),
+                    .paper = Text::verbatim("H2O (arXiv 2306.14048)"),
+                    .parameters = {sinks_info(), recent_info("budget/2")}};
     add_budget_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

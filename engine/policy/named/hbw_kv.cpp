@@ -26,7 +26,7 @@ std::unique_ptr<Selection> read_representatives(PolicyParameters& parameters, Re
             parameters.choice<KeyMean>("average", {{"raw", KeyMean::Raw}, {"rotated", KeyMean::Rotated}});
         return std::make_unique<Representatives>(kind, keys);
     }
-    parameters.refuse_idle({"average"}, "without representative=avg");
+    parameters.refuse_idle_without({"average"}, "representative=avg");
     return std::make_unique<Representatives>(kind);
 }
 
@@ -41,13 +41,13 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     auto budget = read_budget(parameters, context, frame.basis());
     std::unique_ptr<Selection> selection;
     if (representative) {
-        const std::string chosen = "with representative=" + parameters.resolved().parameters.at("representative");
-        parameters.refuse_idle({"block", "rounds"}, chosen);
+        const std::string chosen = "representative=" + parameters.resolved().parameters.at("representative");
+        parameters.refuse_idle_with({"block", "rounds"}, chosen);
         if (*representative != Representative::Max && !budget->needs_signals())
-            parameters.refuse_idle({"renormalise"}, chosen); // the kept entry depends on its place alone
+            parameters.refuse_idle_with({"renormalise"}, chosen); // the kept entry depends on its place alone
         selection = read_representatives(parameters, *representative);
     } else {
-        parameters.refuse_idle({"average"}, "without representative=avg");
+        parameters.refuse_idle_without({"average"}, "representative=avg");
         selection = std::make_unique<GroupedBlocks>(block, std::move(rounds));
     }
     return {.budget = std::move(budget),
@@ -62,37 +62,38 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy hbw_kv_policy()
 {
     PolicyInfo info{.name = "hbw-kv",
-                    .keeps =
-                        "Whole blocks of text that the newest tokens attend to, half of them the best anywhere "
-                        "and half the best of eight stretches.",
-                    .signals = "attention of the last `window` queries",
-                    .cost = "an attention pass over the window of each chunk",
-                    .positions = original_within_context,
-                    .paper = "Training-Free Native Sparse Attention for KV Cache Compression; as in its eq. 3: "
-                             "hbw-kv:renormalise=true,schedule=once",
+                    .keeps = Text("Keeps whole blocks of text that the newest queries attend to: half of them the "
+                                  "best of the whole text, half the best of each of eight stretches."),
+                    .signals = Text("attention of the last `window` queries"),
+                    .cost = cost_of_window(),
+                    .positions = original_within_context(),
+                    .prefers_original = true,
+                    .paper = Text("{0}; as in its equation 3: {1}",
+                                  "Training-Free Native Sparse Attention for KV Cache Compression",
+                                  "hbw-kv:renormalise=true,schedule=once"),
                     .parameters = window_infos(32)};
+    info.parameters.push_back({.key = "block",
+                               .meaning = Text("number of tokens in a block"),
+                               .default_text = Text::verbatim("max(1, budget/32)"),
+                               .range = at_least(1)});
     info.parameters.push_back(
-        {.key = "block", .meaning = "tokens of a block", .default_text = "max(1, c/32)", .range = "1 and more"});
-    info.parameters.push_back({.key = "rounds",
-                               .meaning =
-                                   "rounds of choosing, and into how many stretches each of them divides the "
-                                   "text",
-                               .default_text = "1+8",
-                               .range = "numbers of at least 1 with + between them"});
-    info.parameters.push_back({.key = "renormalise",
-                               .meaning = "normalise attention over all but the recent tokens",
-                               .default_text = "false",
-                               .range = "true, false"});
+        {.key = "rounds",
+         .meaning = Text("the rounds in which blocks are chosen: for each, into how many stretches it divides the "
+                         "text"),
+         .default_text = Text::verbatim("1+8"),
+         .range = Text("numbers of at least {0}, separated by +", 1)});
     info.parameters.push_back(
-        {.key = "representative",
-         .meaning = "instead of blocks in rounds, one token for each of c - sinks - recent stretches",
-         .default_text = "none",
-         .range = "none, first, last, max, avg"});
-    info.parameters.push_back({.key = "average",
-                               .meaning = "with representative=avg: the mean of keys before their rotation to "
-                                          "positions, or after",
-                               .default_text = "raw",
-                               .range = "raw, rotated"});
+        flag_info("renormalise", Text("whether attention is normalised over all tokens but the recent ones")));
+    info.parameters.push_back(
+        choice_info("representative",
+                    Text("if not none: keep one token of each of budget - sinks - recent stretches instead of "
+                         "blocks: the first, the last, the one with the highest score, or the mean of all"),
+                    {"none", "first", "last", "max", "avg"}));
+    info.parameters.push_back(
+        choice_info("average",
+                    Text("with representative=avg: whether keys are averaged before or after they are rotated to "
+                         "their positions"),
+                    {"raw", "rotated"}));
     add_budget_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

@@ -23,15 +23,16 @@ struct Settings {
     bool is_ladder() const { return pattern != Pattern::Recent && pattern != Pattern::Old; }
 };
 
+Choices<Pattern> patterns()
+{
+    return {{"stacked", Pattern::Stacked}, {"ladder", Pattern::Ladder}, {"reverse", Pattern::Reverse},
+            {"even", Pattern::Even},       {"recent", Pattern::Recent}, {"old", Pattern::Old}};
+}
+
 Settings read(PolicyParameters& parameters, const PolicyContext& context)
 {
     Settings read;
-    read.pattern = parameters.choice<Pattern>("pattern", {{"stacked", Pattern::Stacked},
-                                                          {"ladder", Pattern::Ladder},
-                                                          {"reverse", Pattern::Reverse},
-                                                          {"even", Pattern::Even},
-                                                          {"recent", Pattern::Recent},
-                                                          {"old", Pattern::Old}});
+    read.pattern = parameters.choice("pattern", patterns());
     read.ends.sinks = parameters.whole("sinks", 4);
     read.ends.recent = parameters.whole("recent", read.is_ladder() ? context.layers : 1);
     read.shape = {.layers = context.layers,
@@ -40,15 +41,10 @@ Settings read(PolicyParameters& parameters, const PolicyContext& context)
     read.compensate = parameters.flag("compensate", false);
     read.scored = parameters.choice<bool>("survivors", {{"offsets", false}, {"score", true}});
     if (read.scored && !read.is_ladder())
-        parameters.refuse("survivors=score needs tiles, and the patterns recent and old have none",
-                          "leave survivors out, or choose another pattern");
-    if (read.scored) parameters.refuse_idle({"pattern"}, "with survivors=score");
+        parameters.refuse(Text("survivors=score needs tiles, and the patterns recent and old have none"),
+                          Text("leave survivors out, or choose another pattern"));
+    if (read.scored) parameters.refuse_idle_with({"pattern"}, "survivors=score");
     return read;
-}
-
-std::string ends_text(const ProtectedEnds& ends)
-{
-    return "sinks=" + std::to_string(ends.sinks) + " and recent=" + std::to_string(ends.recent);
 }
 
 void check_shape(const PolicyParameters& parameters, const LadderShape& shape)
@@ -56,16 +52,17 @@ void check_shape(const PolicyParameters& parameters, const LadderShape& shape)
     const std::string span = "span=" + std::to_string(shape.span);
     const std::string overlap = "overlap=" + std::to_string(shape.overlap);
     if (shape.span >= shape.layers) {
-        parameters.refuse(span + " is not below the model's " + std::to_string(shape.layers) + " layers",
-                          "choose a span from 1 to one less than the layers");
+        parameters.refuse(Text("{0} is not below the model's {1} layers", span, shape.layers),
+                          Text("choose a span from 1 to one less than the layers"));
     }
     if (shape.overlap >= shape.span) {
-        parameters.refuse(overlap + " is not below " + span, "choose an overlap from 0 to one less than the span");
+        parameters.refuse(Text("{0} is not below {1}", overlap, span),
+                          Text("choose an overlap from 0 to one less than the span"));
     }
     if (shape.removed() < 1) {
-        parameters.refuse(span + " with " + overlap + " keeps all " + std::to_string(shape.tile()) +
-                              " tokens of a tile in every layer of " + std::to_string(shape.layers),
-                          "lower the span or the overlap");
+        parameters.refuse(Text("{0} with {1} keeps all {2} tokens of a tile in every layer of {3}", span, overlap,
+                               shape.tile(), shape.layers),
+                          Text("lower the span or the overlap"));
     }
 }
 
@@ -74,16 +71,16 @@ void check_room(const PolicyParameters& parameters, const Settings& settings, in
     const int32_t kept = settings.shape.kept();
     const int64_t slots = settings.ends.slots(budget);
     if (slots < kept) {
-        parameters.refuse(ends_text(settings.ends) + " leave " + std::to_string(std::max<int64_t>(slots, 0)) +
-                              " slots in a budget of " + std::to_string(budget) + " tokens, and a tile keeps " +
-                              std::to_string(kept),
-                          "raise the budget, or lower sinks or recent");
+        parameters.refuse(
+            Text("sinks={0} and recent={1} leave {2} slots in a budget of {3} tokens, and a tile keeps {4}",
+                 settings.ends.sinks, settings.ends.recent, std::max<int64_t>(slots, 0), budget, kept),
+            Text("raise the budget, or lower sinks or recent"));
     }
     const int32_t reserve = settings.shape.removed() - 1;
     if (settings.ends.recent < reserve) {
-        parameters.refuse("recent=" + std::to_string(settings.ends.recent) + " is less than the " +
-                              std::to_string(reserve) + " tokens a tile may reach behind its region",
-                          "raise recent to at least " + std::to_string(reserve));
+        parameters.refuse(Text("recent={0} is less than the {1} tokens that a tile may reach into the recent ones",
+                               settings.ends.recent, reserve),
+                          Text("raise recent to at least {0}", reserve));
     }
 }
 
@@ -109,13 +106,12 @@ PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings,
     // The newest tokens fill the slots beside the sinks; with pattern=old, the oldest fill those beside the recent
     // ones.
     const std::string filled = old ? "sinks" : "recent", named = old ? "recent" : "sinks";
-    parameters.refuse_idle({"span", "overlap", "compensate", "survivors", filled},
-                           old ? "with pattern=old" : "with pattern=recent");
+    parameters.refuse_idle_with({"span", "overlap", "compensate", "survivors", filled},
+                                old ? "pattern=old" : "pattern=recent");
     const int32_t end = old ? settings.ends.recent : settings.ends.sinks;
     if (end > budget) {
-        parameters.refuse(named + "=" + std::to_string(end) + " does not fit a budget of " +
-                              std::to_string(budget) + " tokens",
-                          "raise the budget or lower " + named);
+        parameters.refuse(Text("{0}={1} does not fit a budget of {2} tokens", named, end, budget),
+                          Text("raise the budget or lower {0}", named));
     }
     const ProtectedEnds ends{.sinks = old ? 0 : end, .recent = old ? end : 0};
     return {.budget = FixedBudget::uniform(context, budget - end),
@@ -159,45 +155,42 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy lacache_policy()
 {
-    return {
-        .info = {.name = "lacache",
-                 .keeps = "Different tokens in different layers, like the rungs of a ladder: together the layers "
-                          "reach further back.",
-                 .signals = "none; attention of all queries with survivors=score",
-                 .cost = "no attention pass beyond plain attention; a second one with survivors=score",
-                 .positions = "contiguous",
-                 .paper = "LaCache: Ladder-Shaped KV Caching",
-                 .parameters = {{.key = "sinks",
-                                 .meaning = "first tokens, always kept",
-                                 .default_text = "4",
-                                 .range = "0 and more"},
-                                {.key = "recent",
-                                 .meaning = "newest tokens that no tile starts in",
-                                 .default_text = "layers; 1 for patterns old and recent",
-                                 .range = "0 and more"},
-                                {.key = "span",
-                                 .meaning = "layers that hold a token",
-                                 .default_text = "layers/2",
-                                 .range = "1 to layers - 1"},
-                                {.key = "overlap",
-                                 .meaning = "layers that consecutive steps of the ladder share",
-                                 .default_text = "0",
-                                 .range = "0 to span - 1"},
-                                {.key = "pattern",
-                                 .meaning = "which layers hold which tokens",
-                                 .default_text = "stacked",
-                                 .range = "stacked, ladder, reverse, even, recent, old"},
-                                {.key = "survivors",
-                                 .meaning =
-                                     "who stays of a tile: each layer's offsets, or the tokens with the most "
-                                     "attention per query",
-                                 .default_text = "offsets",
-                                 .range = "offsets, score"},
-                                {.key = "compensate",
-                                 .meaning = "exceed the budget by half a tile's loss, so that it is met on average",
-                                 .default_text = "false",
-                                 .range = "true, false"}}},
-        .compose = compose};
+    PolicyInfo info{
+        .name = "lacache",
+        .keeps = Text("Keeps different tokens in different layers, like the rungs of a ladder, so that the layers "
+                      "together reach further back."),
+        .signals = Text("none; attention of all queries with survivors=score"),
+        .cost = Text("nothing beyond the model's own attention; with survivors=score a second attention pass over "
+                     "each chunk"),
+        .positions = Text("contiguous"),
+        .paper = Text::verbatim("LaCache: Ladder-Shaped KV Caching"),
+        .parameters = {{.key = "sinks",
+                        .meaning = Text("first tokens, always kept; not with pattern=old"),
+                        .default_text = Text::verbatim("4"),
+                        .range = at_least(0)},
+                       {.key = "recent",
+                        .meaning = Text("newest tokens, always kept except that the last tile may reach into the "
+                                        "oldest of them; not with pattern=recent"),
+                        .default_text = Text("the number of layers; 1 with pattern=old"),
+                        .range = at_least(0)},
+                       {.key = "span",
+                        .meaning = Text("number of layers that hold a token"),
+                        .default_text = Text::verbatim("layers/2"),
+                        .range = range_of("1", "layers - 1")},
+                       {.key = "overlap",
+                        .meaning = Text("number of layers that consecutive steps of the ladder share"),
+                        .default_text = Text::verbatim("0"),
+                        .range = range_of("0", "span - 1")}}};
+    info.parameters.push_back(choice_info("pattern", Text("which layers hold which tokens"), names_of(patterns())));
+    info.parameters.push_back(choice_info(
+        "survivors",
+        Text("which tokens of a tile are kept: those at the layer's own offsets, or those with the most "
+             "attention per query"),
+        {"offsets", "score"}));
+    info.parameters.push_back(flag_info(
+        "compensate",
+        Text("whether the budget is exceeded by half of what a tile evicts, so that it is met on average")));
+    return {.info = std::move(info), .compose = compose};
 }
 
 } // namespace palimpsest::engine

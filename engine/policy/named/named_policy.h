@@ -7,9 +7,16 @@
 
 namespace palimpsest::engine {
 
-// PolicyInfo::positions of the policies whose papers keep original positions.
-inline constexpr const char* original_within_context =
-    "original where the whole input is known and fits the model's context (eval, compare); otherwise contiguous";
+// PolicyInfo::positions and ::cost that several policies share. Original positions are those of their papers.
+inline Text original_within_context()
+{
+    return Text(
+        "original if the whole input is known beforehand and fits the model's context, otherwise contiguous");
+}
+inline Text cost_of_window()
+{
+    return Text("an attention pass over the last `window` queries of each chunk");
+}
 
 struct NamedPolicy {
     PolicyInfo info; // without `schedule`, which the registry adds to every policy

@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words)
+std::string listed(const std::vector<std::string>& words)
 {
     std::string out;
     for (const auto& word : words)
@@ -23,12 +23,38 @@ std::string joined(const std::vector<std::string>& words)
                              const std::vector<std::string>& keys)
 {
     const std::string near = nearest(key, keys);
-    const std::string hint = near.empty() ? "" : "did you mean '" + near + "'? ";
-    throw Error(ErrorKind::Usage, "PAL-POLICY-02", "policy '" + policy + "'",
-                "has no parameter '" + printable(key) + "'", hint + "it takes " + joined(keys));
+    throw Error(ErrorKind::Usage, ErrorCode::UnknownPolicyParameter, Text("policy '{0}'", policy),
+                Text("has no parameter '{0}'", printable(key)),
+                near.empty() ? Text("it takes {0}", listed(keys))
+                             : Text("did you mean '{0}'? it takes {1}", near, listed(keys)));
 }
 
 } // namespace
+
+ParameterInfo choice_info(const std::string& key, Text meaning, const std::vector<std::string>& choices,
+                          const std::string& default_name)
+{
+    return {.key = key,
+            .meaning = std::move(meaning),
+            .default_text = Text::verbatim(default_name.empty() ? choices.front() : default_name),
+            .range = Text::verbatim(listed(choices)),
+            .choices = choices};
+}
+
+ParameterInfo flag_info(const std::string& key, Text meaning)
+{
+    return choice_info(key, std::move(meaning), {"true", "false"}, "false");
+}
+
+Text range_of(std::string_view least, std::string_view most)
+{
+    return Text("{0} to {1}", least, most);
+}
+
+Text at_least(int32_t least)
+{
+    return Text("{0} or more", least);
+}
 
 std::optional<int32_t> parse_whole(std::string_view text)
 {
@@ -80,7 +106,8 @@ int32_t PolicyParameters::whole(const std::string& key, int32_t fallback)
 {
     const auto value = parse_whole(text(key, std::to_string(fallback)));
     if (!value)
-        refuse_value(key, "is not a number of tokens or layers", "give a whole number from 0 to 2147483647");
+        refuse_value(Text("{0} is not a number of tokens or layers", pair(key)),
+                     Text("give a whole number from {0} to {1}", 0, INT32_MAX));
     resolved_.parameters[key] = std::to_string(*value);
     return *value;
 }
@@ -88,7 +115,7 @@ int32_t PolicyParameters::whole(const std::string& key, int32_t fallback)
 int32_t PolicyParameters::positive(const std::string& key, int32_t fallback)
 {
     const int32_t value = whole(key, fallback);
-    if (value == 0) refuse_value(key, "is not possible", "give 1 or more");
+    if (value == 0) refuse_value(Text("{0} is not possible", pair(key)), Text("give {0} or more", 1));
     return value;
 }
 
@@ -98,7 +125,8 @@ std::optional<int32_t> PolicyParameters::positive_or_none(const std::string& key
     if (given == "none") return std::nullopt;
     const auto value = parse_whole(given);
     if (!value || *value == 0) {
-        refuse_value(key, "is neither 'none' nor a number of at least 1", "give none or a whole number");
+        refuse_value(Text("{0} is neither 'none' nor a number of at least {1}", pair(key), 1),
+                     Text("give none or a whole number"));
     }
     resolved_.parameters[key] = std::to_string(*value);
     return value;
@@ -117,8 +145,8 @@ double PolicyParameters::number(const std::string& key, double fallback, double 
     const std::string given = text(key, number_text(fallback));
     const auto value = parse_number(given);
     if (!value || !(*value >= least && *value <= most)) {
-        refuse_value(key, "is not a number from " + number_text(least) + " to " + number_text(most),
-                     "give one, such as " + number_text(fallback));
+        refuse_value(Text("{0} is not a number from {1} to {2}", pair(key), number_text(least), number_text(most)),
+                     Text("give one, such as {0}", number_text(fallback)));
     }
     resolved_.parameters[key] = number_text(*value);
     return *value;
@@ -132,40 +160,61 @@ std::vector<int32_t> PolicyParameters::list(const std::string& key, const std::s
         const size_t plus = std::min(given.find('+', at), given.size());
         const auto value = parse_whole(std::string_view(given).substr(at, plus - at));
         if (!value || *value == 0 || values.size() == 64)
-            refuse_value(key, "is not a list of at most 64 numbers of at least 1", "write it like " + fallback);
+            refuse_value(Text("{0} is not a list of at most {1} numbers of at least {2}", pair(key), 64, 1),
+                         Text("write it like {0}", fallback));
         values.push_back(*value);
         at = plus + 1;
     }
     return values;
 }
 
-void PolicyParameters::refuse_value(const std::string& key, const std::string& what,
-                                    const std::string& remedy) const
+std::string PolicyParameters::pair(const std::string& key) const
 {
-    throw Error(ErrorKind::Usage, "PAL-POLICY-03", "policy '" + given_.name + "'",
-                key + "=" + printable(resolved_.parameters.at(key)) + " " + what, remedy);
+    return key + "=" + printable(resolved_.parameters.at(key));
 }
 
-void PolicyParameters::refuse(const std::string& what, const std::string& remedy) const
+void PolicyParameters::refuse_value(Text what, Text remedy) const
 {
-    throw Error(ErrorKind::Usage, "PAL-POLICY-04", "policy '" + given_.name + "'", what, remedy);
+    throw Error(ErrorKind::Usage, ErrorCode::InvalidPolicyParameter, Text("policy '{0}'", given_.name),
+                std::move(what), std::move(remedy));
 }
 
-void PolicyParameters::refuse_idle(const std::vector<std::string>& keys, const std::string& where)
+void PolicyParameters::refuse(Text what, Text remedy) const
+{
+    throw Error(ErrorKind::Usage, ErrorCode::ImpossiblePolicy, Text("policy '{0}'", given_.name), std::move(what),
+                std::move(remedy));
+}
+
+template<typename Refuse>
+void PolicyParameters::leave_out(const std::vector<std::string>& keys, const Refuse& refuse)
 {
     for (const std::string& key : keys) {
         const auto given = given_.parameters.find(key);
-        if (given != given_.parameters.end() && !given_.stored)
-            refuse(key + "=" + printable(given->second) + " has no effect " + where, "leave it out");
+        if (given != given_.parameters.end() && !given_.stored) refuse(key + "=" + printable(given->second));
         resolved_.parameters.erase(key);
     }
+}
+
+void PolicyParameters::refuse_idle_with(const std::vector<std::string>& keys, const std::string& setting)
+{
+    leave_out(keys, [&](const std::string& pair) {
+        refuse(Text("{0} has no effect with {1}", pair, setting), Text("leave it out"));
+    });
+}
+
+void PolicyParameters::refuse_idle_without(const std::vector<std::string>& keys, const std::string& setting)
+{
+    leave_out(keys, [&](const std::string& pair) {
+        refuse(Text("{0} has no effect without {1}", pair, setting), Text("leave it out"));
+    });
 }
 
 void PolicyParameters::refuse_choice(const std::string& key, const std::vector<std::string>& names) const
 {
     const std::string near = nearest(resolved_.parameters.at(key), names);
-    const std::string hint = near.empty() ? "" : "did you mean '" + near + "'? ";
-    refuse_value(key, "is not one of its values", hint + "use " + joined(names));
+    refuse_value(Text("{0} is not one of its values", pair(key)),
+                 near.empty() ? Text("use {0}", listed(names))
+                              : Text("did you mean '{0}'? use {1}", near, listed(names)));
 }
 
 } // namespace palimpsest::engine

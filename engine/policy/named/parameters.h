@@ -25,21 +25,30 @@ std::string number_text(double value); // REQUIRES: 0 <= value < 1e15
 template<typename T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
-// The names, as listed in ParameterInfo::range.
+// The names, for ParameterInfo::choices.
 template<typename T>
-std::string names_of(const Choices<T>& choices)
+std::vector<std::string> names_of(const Choices<T>& choices)
 {
-    std::string out;
+    std::vector<std::string> names;
     for (const auto& [name, value] : choices)
-        out += (out.empty() ? "" : ", ") + name;
-    return out;
+        names.push_back(name);
+    return names;
 }
 
-// Every reader records the value in resolved(). All throw Error (Usage): PAL-POLICY-03 for a bad value,
-// PAL-POLICY-04 for values that do not fit together.
+// The description of a key whose values are names, of which the first is the default if none is given.
+ParameterInfo choice_info(const std::string& key, Text meaning, const std::vector<std::string>& choices,
+                          const std::string& default_name = {});
+ParameterInfo flag_info(const std::string& key, Text meaning); // false unless given
+
+// Ranges of numbers, which may be formulas: "0 to budget - sinks".
+Text range_of(std::string_view least, std::string_view most);
+Text at_least(int32_t least);
+
+// Every reader records the value in resolved(). All throw Error (Usage): InvalidPolicyParameter for a bad value,
+// ImpossiblePolicy for values that do not fit together.
 class PolicyParameters {
 public:
-    // Throws PAL-POLICY-02 for a key that `info` does not list, unless the spec is from a snapshot.
+    // Throws UnknownPolicyParameter for a key that `info` does not list, unless the spec is from a snapshot.
     PolicyParameters(const PolicySpec& given, const PolicyInfo& info);
 
     std::string text(const std::string& key, const std::string& fallback);
@@ -56,18 +65,24 @@ public:
     template<typename T>
     T choice(const std::string& key, const Choices<T>& choices);
 
-    [[noreturn]] void refuse_value(const std::string& key, const std::string& what,
-                                   const std::string& remedy) const;
-    [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+    // "KEY=VALUE" as it was read, to be named in refuse_value.
+    std::string pair(const std::string& key) const;
+    [[noreturn]] void refuse_value(Text what, Text remedy) const;
+    [[noreturn]] void refuse(Text what, Text remedy) const;
     // True if the spec is from a snapshot made before the key existed, whose state may lack what the key needs.
     bool predates(const std::string& key) const { return given_.stored && !given_.parameters.contains(key); }
-    // Refuses keys that are given and have no effect `where` ("with rule=left"). resolved() leaves them out.
-    void refuse_idle(const std::vector<std::string>& keys, const std::string& where);
+    // Refuse keys that are given and have no effect with (without) a setting such as "rule=left". resolved() leaves
+    // them out.
+    void refuse_idle_with(const std::vector<std::string>& keys, const std::string& setting);
+    void refuse_idle_without(const std::vector<std::string>& keys, const std::string& setting);
 
     const PolicySpec& resolved() const { return resolved_; }
 
 private:
     [[noreturn]] void refuse_choice(const std::string& key, const std::vector<std::string>& names) const;
+    // Leaves the keys out of resolved(), and calls `refuse` with the first one that is given.
+    template<typename Refuse>
+    void leave_out(const std::vector<std::string>& keys, const Refuse& refuse);
 
     PolicySpec given_;
     PolicySpec resolved_;

@@ -4,22 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/text.h"
+
 namespace palimpsest::engine {
 
 struct ParameterInfo {
     std::string key;
-    std::string meaning;
-    std::string default_text; // "c/2 - sinks"
-    std::string range;
+    Text meaning;
+    Text default_text; // "budget/2 - sinks"
+    Text range;
+    std::vector<std::string> choices{}; // the values it takes, if these are names; empty: see `range`
 };
 
 struct PolicyInfo {
     std::string name;
-    std::string keeps;     // one sentence: what it keeps
-    std::string signals;   // "none", "attention of all queries"
-    std::string cost;      // "no attention pass beyond plain attention"
-    std::string positions; // default
-    std::string paper;
+    Text keeps;                    // one sentence: what it keeps
+    Text signals;                  // "none", "attention of all queries"
+    Text cost;                     // "nothing beyond the model's own attention"
+    Text positions;                // which positions it uses unless others are asked for
+    bool prefers_original = false; // original positions, where the input is known and fits the context
+    Text paper;
     std::vector<ParameterInfo> parameters;
 };
 

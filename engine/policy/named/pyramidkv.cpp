@@ -28,22 +28,22 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy pyramidkv_policy()
 {
     PolicyInfo info{.name = "pyramidkv",
-                    .keeps = "What the newest tokens attend to, more of it in the lower layers, where attention is "
-                             "spread out.",
-                    .signals =
-                        "attention of the last `window` queries; with an observed allocation, how spread out "
-                        "it is",
-                    .cost = "an attention pass over the window of each chunk",
-                    .positions = original_within_context,
-                    .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling; "
-                             "as its authors cut a prompt: pyramidkv:schedule=once",
+                    .keeps = Text("Keeps the tokens that the newest queries attend to, and more of them in the "
+                                  "lower layers, where attention is spread out."),
+                    .signals = Text("attention of the last `window` queries; also how concentrated it is if the "
+                                    "allocation depends on that"),
+                    .cost = cost_of_window(),
+                    .positions = original_within_context(),
+                    .prefers_original = true,
+                    .paper =
+                        Text("{0}; as its authors cut a prompt: {1}",
+                             "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling",
+                             "pyramidkv:schedule=once"),
                     .parameters = window_infos(8)};
     add_pooling_infos(info.parameters, pooling);
     add_allocation_infos(info.parameters);
-    info.parameters.push_back({.key = "nested",
-                               .meaning = "a layer keeps only what the same head of the layer below keeps, too",
-                               .default_text = "false",
-                               .range = "true, false"});
+    info.parameters.push_back(flag_info(
+        "nested", Text("whether a layer keeps only tokens that the same head of the layer below keeps, too")));
     add_head_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

@@ -15,15 +15,17 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy quest_policy()
 {
-    return {.info = {.name = "quest",
-                     .keeps = "Every token; while generating, each step reads only the pages that could matter, as "
-                              "many as the budget holds.",
-                     .signals = "bounds of the keys of each page",
-                     .cost = "a pass over the bounds for every generated token; memory grows with the text",
-                     .positions = original_within_context,
-                     .paper = "Quest (arXiv 2406.10774)",
-                     .parameters = retrieval_infos()},
-            .compose = compose};
+    return {
+        .info = {.name = "quest",
+                 .keeps = Text("Keeps every token; each generated token reads only the retrieval pages that could "
+                               "matter, as many as the budget holds."),
+                 .signals = Text("bounds of the keys of each retrieval page"),
+                 .cost = Text("a pass over the bounds for every generated token; memory grows with the text"),
+                 .positions = original_within_context(),
+                 .prefers_original = true,
+                 .paper = Text::verbatim("Quest (arXiv 2406.10774)"),
+                 .parameters = retrieval_infos()},
+        .compose = compose};
 }
 
 } // namespace palimpsest::engine

@@ -22,7 +22,8 @@ void read_rows(PolicyParameters& parameters, Signal& signal)
     }
     const auto percent = parse_number(std::string_view(given).substr(0, given.size() - 1));
     if (!percent || *percent <= 0 || *percent > 100)
-        parameters.refuse_value("rows", "is no percentage above 0 and up to 100", "write it like 5%");
+        parameters.refuse_value(Text("{0} is no percentage above 0 and up to 100", parameters.pair("rows")),
+                                Text("write it like {0}", "5%"));
     signal.window_percent = *percent;
 }
 
@@ -55,10 +56,13 @@ int64_t read_floor(PolicyParameters& parameters, const PolicyContext& context)
     const bool is_stream = budget != no_budget && !read_schedule(parameters).once;
     const int32_t floor = parameters.whole("floor", is_stream && !parameters.predates("norm") ? budget / 4 : 0);
     if (floor > 0 && !is_stream)
-        parameters.refuse_value("floor", "has no effect without a budget or with schedule=once", "leave it out");
+        parameters.refuse_value(
+            Text("{0} has no effect without a budget or with schedule=once", parameters.pair("floor")),
+            Text("leave it out"));
     const int64_t whole = budget + static_cast<int64_t>(context.pins.tokens());
     if (is_stream && floor > whole)
-        parameters.refuse_value("floor", "is above the budget of " + std::to_string(whole), "give at most that");
+        parameters.refuse_value(Text("{0} is above the budget of {1}", parameters.pair("floor"), whole),
+                                Text("give at most that"));
     return floor;
 }
 
@@ -89,52 +93,52 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy refreekv_policy()
 {
-    return {
-        .info = {.name = "refreekv",
-                 .keeps = "The first tokens and as much recent text as holds 99 % of the norm of the newest "
-                          "query's attention, averaged over the heads of a layer, within the budget.",
-                 .signals = "attention of the last `rows` queries",
-                 .cost = "an attention pass over the last queries of each chunk",
-                 .positions = original_within_context,
-                 .paper = "ReFreeKV; its setting is refreekv:schedule=once with --budget none",
-                 .parameters = {sinks_info("4"),
-                                {.key = "recent",
-                                 .meaning = "newest tokens, always kept",
-                                 .default_text = "1",
-                                 .range = "0 to c - sinks - 1"},
-                                {.key = "threshold",
-                                 .meaning = "share of the norm that may be missing",
-                                 .default_text = "0.01",
-                                 .range = "0 to 1"},
-                                {.key = "rows",
-                                 .meaning = "newest queries that are averaged, or their percentage of the list",
-                                 .default_text = "1",
-                                 .range = "1 and more; above 0% to 100%"},
-                                {.key = "full_layers",
-                                 .meaning = "lowest layers that use the whole budget",
-                                 .default_text = "2",
-                                 .range = "0 and more"},
-                                {.key = "ranking",
-                                 .meaning = "in what order tokens are counted: from the newest back, or from the "
-                                            "most attended on",
-                                 .default_text = "position",
-                                 .range = "position, score"},
-                                {.key = "norm",
-                                 .meaning = "the norms of the query heads' attention, averaged, or the norm of its "
-                                            "mean",
-                                 .default_text = "head",
-                                 .range = "head, mean"},
-                                {.key = "mask_sinks",
-                                 .meaning = "first tokens that no norm counts, since they would outweigh the rest",
-                                 .default_text = "4; 0 with ranking=score",
-                                 .range = "0 and more"},
-                                {.key = "floor",
-                                 .meaning =
-                                     "within a budget and without schedule=once: tokens that are kept in any "
-                                     "case",
-                                 .default_text = "c/4",
-                                 .range = "0 to c"}}},
-        .compose = compose};
+    PolicyInfo info{
+        .name = "refreekv",
+        .keeps = Text("Keeps the first tokens and as much recent text as holds 99 % of the norm of the newest "
+                      "query's attention, averaged over the heads of a layer, within the budget."),
+        .signals = Text("attention of the last `rows` queries"),
+        .cost = Text("an attention pass over the last `rows` queries of each chunk"),
+        .positions = original_within_context(),
+        .prefers_original = true,
+        .paper = Text("{0}; its own setting is {1} with {2} set to {3}", "ReFreeKV", "refreekv:schedule=once",
+                      Setting::Budget, "none"),
+        .parameters = {
+            sinks_info("4"),
+            recent_info("1"),
+            {.key = "threshold",
+             .meaning = Text("share of the norm that may be missing"),
+             .default_text = Text::verbatim("0.01"),
+             .range = range_of("0", "1")},
+            {.key = "rows",
+             .meaning = Text("how many of the newest queries are averaged, as a number or as a percentage "
+                             "of the list"),
+             .default_text = Text::verbatim("1"),
+             .range = Text("{0} or more, or a percentage above {1} and up to {2}", 1, "0%", "100%")},
+            {.key = "full_layers",
+             .meaning = Text("number of lowest layers that use the whole budget"),
+             .default_text = Text::verbatim("2"),
+             .range = at_least(0)}}};
+    info.parameters.push_back(choice_info("ranking",
+                                          Text("in which order tokens are counted until they hold enough of the "
+                                               "norm: from the newest backwards, or the most attended first"),
+                                          {"position", "score"}));
+    info.parameters.push_back(choice_info("norm",
+                                          Text("whether the norm is taken of the attention of each query head and "
+                                               "averaged, or of the mean of their attention"),
+                                          {"head", "mean"}));
+    info.parameters.push_back(
+        {.key = "mask_sinks",
+         .meaning = Text("number of first tokens that the norm leaves out, because they would outweigh the rest"),
+         .default_text = Text("4; 0 with ranking=score"),
+         .range = at_least(0)});
+    info.parameters.push_back(
+        {.key = "floor",
+         .meaning =
+             Text("number of tokens that are kept in any case; only with a budget and without schedule=once"),
+         .default_text = Text::verbatim("budget/4"),
+         .range = range_of("0", "budget")});
+    return {.info = std::move(info), .compose = compose};
 }
 
 } // namespace palimpsest::engine

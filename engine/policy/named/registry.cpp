@@ -38,9 +38,9 @@ const std::vector<NamedPolicy>& named_policies()
         list += (list.empty() ? "" : ", ") + info.name;
     }
     const std::string near = nearest(name, names);
-    const std::string hint = near.empty() ? "" : "did you mean '" + near + "'? ";
-    throw Error(ErrorKind::Usage, "PAL-POLICY-01", "policy '" + printable(name) + "'", "is not known",
-                hint + "use one of " + list);
+    throw Error(
+        ErrorKind::Usage, ErrorCode::UnknownPolicy, Text("policy '{0}'", printable(name)), Text("is not known"),
+        near.empty() ? Text("use one of {0}", list) : Text("did you mean '{0}'? use one of {1}", near, list));
 }
 
 const NamedPolicy& find_named(const std::string& name)
@@ -51,27 +51,27 @@ const NamedPolicy& find_named(const std::string& name)
     refuse_name(name);
 }
 
-[[noreturn]] void refuse_pins(const PolicyContext& context, const std::string& why)
+[[noreturn]] void refuse_pins(Text what)
 {
-    throw Error(ErrorKind::Usage, "PAL-PIN-01", "pins",
-                std::to_string(context.pins.tokens()) + " pinned tokens do not fit a budget of " +
-                    std::to_string(context.budget) + why,
-                "pin less or raise the budget");
+    throw Error(ErrorKind::Usage, ErrorCode::PinsExceedBudget, Text("pins"), std::move(what),
+                Text("pin less or raise the budget"));
 }
 
 PolicyParts compose_beside_pins(const NamedPolicy& named, PolicyParameters& parameters,
                                 const PolicyContext& context)
 {
     if (context.pins.empty()) return named.compose(parameters, context);
-    if (context.pins.tokens() >= static_cast<uint64_t>(context.budget)) refuse_pins(context, "");
+    if (context.pins.tokens() >= static_cast<uint64_t>(context.budget))
+        refuse_pins(Text("{0} pinned tokens do not fit a budget of {1}", context.pins.tokens(), context.budget));
     PolicyContext rest = context;
     if (context.budget != no_budget) rest.budget -= static_cast<int32_t>(context.pins.tokens());
     try {
         return named.compose(parameters, rest);
     } catch (const Error& error) {
-        if (error.code() != "PAL-POLICY-04") throw;
+        if (error.code() != ErrorCode::ImpossiblePolicy) throw;
         named.compose(parameters, context); // throws its own error if the pins are not the cause
-        refuse_pins(context, ": " + error.text());
+        refuse_pins(Text("{0} pinned tokens do not fit a budget of {1}: {2}", context.pins.tokens(), context.budget,
+                         error.text()));
     }
 }
 
@@ -80,8 +80,8 @@ void check_scores(const PolicyParameters& parameters, const PolicyParts& parts)
 {
     if (!parts.budget || !parts.budget->needs_signals()) return;
     if (parts.signal.kind == ScoreKind::None)
-        parameters.refuse("budgets that follow attention need scores, and it reads none with these settings",
-                          "leave budget, allocation and heads out, or choose other settings");
+        parameters.refuse(Text("budgets that follow attention need scores, and it reads none with these settings"),
+                          Text("leave budget, allocation and heads out, or choose other settings"));
 }
 
 } // namespace
@@ -110,8 +110,8 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext&
     const NamedPolicy& named = find_named(spec.name);
     PolicyParameters parameters(spec, named.info);
     if (context.budget < 1 || (context.budget > budget_limit && context.budget != no_budget)) {
-        parameters.refuse("a budget of " + std::to_string(context.budget) + " tokens is not possible",
-                          "give a budget from 1 to " + std::to_string(budget_limit));
+        parameters.refuse(Text("a budget of {0} tokens is not possible", context.budget),
+                          Text("give a budget from {0} to {1}", 1, budget_limit));
     }
     PolicyParts parts = compose_beside_pins(named, parameters, context);
     check_scores(parameters, parts);

@@ -8,6 +8,7 @@
 
 namespace palimpsest::engine {
 
+inline constexpr const char* twilight_title = "Twilight (arXiv 2502.02770)";
 std::vector<ParameterInfo> retrieval_infos();
 ParameterInfo mass_info();
 

@@ -12,10 +12,12 @@ constexpr std::string_view every = "every:";
 ParameterInfo schedule_info()
 {
     return {.key = "schedule",
-            .meaning = "when lists are cut back: after every chunk, when one holds N entries too many, or once, at "
-                       "the end of the first text (memory grows with it, and with all that comes after it)",
-            .default_text = "chunk",
-            .range = "chunk, once, every:N with N from 1 to " + std::to_string(excess_limit)};
+            .meaning =
+                Text("when lists are cut back to the budget: after every chunk, as soon as one holds N entries "
+                     "too many, or once, at the end of the first text (memory grows with that text and with "
+                     "everything after it)"),
+            .default_text = Text::verbatim("chunk"),
+            .range = Text("chunk, once, or every:N with N from {0} to {1}", 1, excess_limit)};
 }
 
 EvictionSchedule read_schedule(PolicyParameters& parameters)
@@ -27,8 +29,8 @@ EvictionSchedule read_schedule(PolicyParameters& parameters)
         const auto excess = parse_whole(std::string_view(text).substr(every.size()));
         if (excess && *excess >= 1 && *excess <= excess_limit) return {.excess = static_cast<int32_t>(*excess)};
     }
-    parameters.refuse_value("schedule", "is no schedule",
-                            "use chunk, once, or every:N with N from 1 to " + std::to_string(excess_limit));
+    parameters.refuse_value(Text("{0} is no schedule", parameters.pair("schedule")),
+                            Text("use chunk, once, or every:N with N from {0} to {1}", 1, excess_limit));
 }
 
 } // namespace palimpsest::engine

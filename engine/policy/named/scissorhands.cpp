@@ -49,13 +49,13 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const int64_t slots = require_slots(parameters, context, ends);
     const auto less = static_cast<int64_t>(drop * context.budget + 1e-9);
     if (less > slots)
-        parameters.refuse("drop=" + number_text(drop) + " gives up " + std::to_string(less) + " tokens, and only " +
-                              std::to_string(slots) + " are not protected",
-                          "lower drop, sinks or recent");
+        parameters.refuse(Text("drop={0} evicts {1} tokens at once, and only {2} are not protected",
+                               number_text(drop), less, slots),
+                          Text("lower drop, sinks or recent"));
     auto budget = read_budget(parameters, context, {.ends = ends, .slots = slots, .window = window, .axis = axis});
     if (less > 0 && !budget->is_uniform())
-        parameters.refuse("drop=" + number_text(drop) + " needs a budget that all lists share equally",
-                          "leave drop out, or budget and heads");
+        parameters.refuse(Text("drop={0} needs a budget that all lists share equally", number_text(drop)),
+                          Text("leave drop out, or budget and heads"));
     return {.budget = std::move(budget),
             .signal = {.kind = ScoreKind::FewLow, .window = window},
             .selection = std::make_unique<DropTo>(static_cast<uint32_t>(less)),
@@ -67,26 +67,23 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy scissorhands_policy()
 {
-    PolicyInfo info{.name = "scissorhands",
-                    .keeps = "The tokens that are rarely unimportant: those that few recent queries gave less than "
-                             "their uniform share.",
-                    .signals = "low rows of the last `window` queries",
-                    .cost = "an attention pass over the window of each chunk",
-                    .positions = "contiguous",
-                    .paper = "Scissorhands (arXiv 2305.17118)",
-                    .parameters = {sinks_info(),
-                                   {.key = "recent",
-                                    .meaning = "newest tokens, always kept",
-                                    .default_text = "10",
-                                    .range = "0 to c - sinks - 1"},
-                                   {.key = "window",
-                                    .meaning = "newest queries whose judgement counts",
-                                    .default_text = "400",
-                                    .range = "1 and more"},
-                                   {.key = "drop",
-                                    .meaning = "share of the budget given up at once when it is exceeded",
-                                    .default_text = "0",
-                                    .range = "0 to 1, at most the slots between sinks and recent"}}};
+    PolicyInfo info{
+        .name = "scissorhands",
+        .keeps = Text("Keeps the tokens that were rarely unimportant: only few recent queries gave them "
+                      "less than a uniform share of attention."),
+        .signals = Text("how many of the last `window` queries gave a token less than a uniform share of "
+                        "attention"),
+        .cost = cost_of_window(),
+        .positions = Text("contiguous"),
+        .paper = Text::verbatim("Scissorhands (arXiv 2305.17118)"),
+        .parameters = {sinks_info(),
+                       recent_info("10"),
+                       window_info(400),
+                       {.key = "drop",
+                        .meaning = Text("share of the budget that is evicted in addition when a list exceeds the "
+                                        "budget, so that it can grow again"),
+                        .default_text = Text::verbatim("0"),
+                        .range = Text("{0} to {1}, at most the slots between sinks and recent tokens", 0, 1)}}};
     add_budget_infos(info.parameters, axis);
     return {.info = std::move(info), .compose = compose};
 }

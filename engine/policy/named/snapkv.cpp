@@ -23,13 +23,16 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy snapkv_policy()
 {
-    PolicyInfo info{.name = "snapkv",
-                    .keeps = "What the newest tokens attend to, with the neighbours of every peak.",
-                    .signals = "attention of the last `window` queries",
-                    .cost = "an attention pass over the window of each chunk",
-                    .positions = original_within_context,
-                    .paper = "SnapKV (arXiv 2404.14469); as its authors cut a prompt: snapkv:schedule=once",
-                    .parameters = window_infos(32)};
+    PolicyInfo info{
+        .name = "snapkv",
+        .keeps = Text("Keeps the tokens that the newest queries attend to, with the neighbours of every "
+                      "peak."),
+        .signals = Text("attention of the last `window` queries"),
+        .cost = cost_of_window(),
+        .positions = original_within_context(),
+        .prefers_original = true,
+        .paper = Text("{0}; as its authors cut a prompt: {1}", "SnapKV (arXiv 2404.14469)", "snapkv:schedule=once"),
+        .parameters = window_infos(32)};
     add_pooling_infos(info.parameters, pooling);
     add_budget_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};

@@ -11,9 +11,8 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     require_budget(parameters, context);
     const int32_t sinks = parameters.whole("sinks", 4);
     if (sinks > context.budget) {
-        parameters.refuse("sinks=" + std::to_string(sinks) + " does not fit a budget of " +
-                              std::to_string(context.budget) + " tokens",
-                          "raise the budget or lower sinks");
+        parameters.refuse(Text("{0}={1} does not fit a budget of {2} tokens", "sinks", sinks, context.budget),
+                          Text("raise the budget or lower {0}", "sinks"));
     }
     return {.budget = FixedBudget::uniform(context, 0),
             .selection = std::make_unique<PrefixSuffix>(sinks),
@@ -25,17 +24,19 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy streaming_policy()
 {
-    return {.info = {.name = "streaming",
-                     .keeps = "The first few tokens, which soak up attention, and the newest ones.",
-                     .signals = "none",
-                     .cost = "no attention pass beyond plain attention",
-                     .positions = "contiguous",
-                     .paper = "StreamingLLM (arXiv 2309.17453); the same set as LM-Infinite (2308.16137)",
-                     .parameters = {{.key = "sinks",
-                                     .meaning = "first tokens, always kept",
-                                     .default_text = "4",
-                                     .range = "0 to c"}}},
-            .compose = compose};
+    return {
+        .info = {.name = "streaming",
+                 .keeps = Text("Keeps the first few tokens, which serve as attention sinks, and the newest ones."),
+                 .signals = Text("none"),
+                 .cost = Text("nothing beyond the model's own attention"),
+                 .positions = Text("contiguous"),
+                 .paper = Text("{0}; {1} keeps the same tokens", "StreamingLLM (arXiv 2309.17453)",
+                               "LM-Infinite (arXiv 2308.16137)"),
+                 .parameters = {{.key = "sinks",
+                                 .meaning = Text("first tokens, always kept"),
+                                 .default_text = Text::verbatim("4"),
+                                 .range = range_of("0", "budget")}}},
+        .compose = compose};
 }
 
 } // namespace palimpsest::engine

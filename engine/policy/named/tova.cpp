@@ -25,16 +25,14 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy tova_policy()
 {
     PolicyInfo info{.name = "tova",
-                    .keeps = "What the newest query attends to most, the same in all heads of a layer.",
-                    .signals = "attention of the newest query",
-                    .cost = "an attention pass over the last query of each chunk",
-                    .positions = original_within_context,
-                    .paper = "TOVA (arXiv 2401.06104)",
-                    .parameters = {sinks_info(),
-                                   {.key = "recent",
-                                    .meaning = "newest tokens, always kept",
-                                    .default_text = "0",
-                                    .range = "0 to c - sinks - 1"}}};
+                    .keeps = Text("Keeps the tokens that the newest query attends to most, the same ones in all "
+                                  "heads of a layer."),
+                    .signals = Text("attention of the newest query"),
+                    .cost = Text("an attention pass over the last query of each chunk"),
+                    .positions = original_within_context(),
+                    .prefers_original = true,
+                    .paper = Text::verbatim("TOVA (arXiv 2401.06104)"),
+                    .parameters = {sinks_info(), recent_info("0")}};
     add_budget_infos(info.parameters, axis);
     return {.info = std::move(info), .compose = compose};
 }

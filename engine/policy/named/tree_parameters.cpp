@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/policy/named/window_parameters.h"
+
 namespace palimpsest::engine {
 
 namespace {
@@ -29,26 +31,28 @@ std::shared_ptr<const TileRule> always_left(int32_t layers)
 
 } // namespace
 
+Text signals_of_tree()
+{
+    return Text("attention of all queries; of the newest query with score=last; none with rule=left");
+}
+
+Text cost_of_tree()
+{
+    return Text("a second attention pass over each chunk; with score=last only over its last query; none with "
+                "rule=left");
+}
+
 std::vector<ParameterInfo> tree_parameter_infos()
 {
     std::vector<ParameterInfo> infos = {
-        {.key = "sinks",
-         .meaning = "first tokens, always kept",
-         .default_text = "4",
-         .range = "0 to c - recent - 1"},
-        {.key = "recent",
-         .meaning = "newest tokens, always kept",
-         .default_text = "max(0, c/2 - sinks)",
-         .range = "0 to c - sinks - 1"},
-        {.key = "rule",
-         .meaning = "who stays of two neighbours: the higher score, or always the left",
-         .default_text = "score",
-         .range = "score, left"},
-        {.key = "score",
-         .meaning = "attention per query that could see the token, in total, or of the newest query",
-         .default_text = "mean",
-         .range = "mean, sum, last"},
-    };
+        sinks_info("4"), recent_info("max(0, budget/2 - sinks)"),
+        choice_info("rule",
+                    Text("which of two neighbours is kept: the one with the higher score, or always the left one"),
+                    {"score", "left"}),
+        choice_info("score",
+                    Text("the score of a token: its attention per query that could see it, its attention in total, "
+                         "or that of the newest query"),
+                    {"mean", "sum", "last"})};
     add_budget_infos(infos);
     return infos;
 }
@@ -79,7 +83,7 @@ TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyCo
         "score", {{"mean", TreeScore::Mean}, {"sum", TreeScore::Sum}, {"last", TreeScore::Last}}));
     const int64_t slots = require_slots(parameters, context, tree.ends);
     if (rule == Rule::Left) {
-        parameters.refuse_idle({"score"}, "with rule=left");
+        parameters.refuse_idle_with({"score"}, "rule=left");
         tree.signal = {};
         tree.tile_rule = always_left(context.layers);
     } else {

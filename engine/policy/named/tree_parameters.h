@@ -25,6 +25,9 @@ struct TreeParameters {
     int32_t most_slots(const PolicyContext& context) const;
 };
 
+inline constexpr const char* treekv_title = "TreeKV: Smooth Key-Value Cache Compression with Tree Structures";
+Text signals_of_tree();
+Text cost_of_tree();
 std::vector<ParameterInfo> tree_parameter_infos();
 
 // `constant_budget`: a profile over layers is not fitted to the text. Throws Error (Usage) if a value is bad or no

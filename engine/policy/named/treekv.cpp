@@ -21,8 +21,9 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const auto height = parameters.positive_or_none("height");
     TreeParameters tree = read_tree_parameters(parameters, context, height.has_value());
     if (height && !tree.budget->is_constant())
-        parameters.refuse("height=" + std::to_string(*height) + " needs a budget that does not change",
-                          "leave height out, or budget=auto, heads=ada and observed allocations");
+        parameters.refuse(Text("height={0} needs a budget that does not change", *height),
+                          Text("leave height out, or budget=auto, heads=ada and the allocations entropy, gini and "
+                               "sparsity"));
     std::unique_ptr<TileSchedule> pairs;
     if (height) {
         pairs = std::make_unique<LimitedCycle>(slots_by_layer(*tree.budget, context), *height);
@@ -44,17 +45,20 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy treekv_policy()
 {
     PolicyInfo info{.name = "treekv",
-                    .keeps = "Of two neighbours the more important, pair by pair from old to new: text thins out "
-                             "smoothly with age.",
-                    .signals = "attention of all queries; of the newest with score=last; none with rule=left",
-                    .cost = "a second attention pass over each chunk; none with rule=left",
-                    .positions = "contiguous",
-                    .paper = "TreeKV: Smooth Key-Value Cache Compression with Tree Structures",
+                    .keeps =
+                        Text("Keeps the token with the higher score of each pair of neighbours, in cycles from "
+                             "the oldest pair to the newest, so that text thins out smoothly with age."),
+                    .signals = signals_of_tree(),
+                    .cost = cost_of_tree(),
+                    .positions = Text("contiguous"),
+                    .paper = Text::verbatim(treekv_title),
                     .parameters = tree_parameter_infos()};
-    info.parameters.push_back({.key = "height",
-                               .meaning = "pairs whose left token has won this many merges are passed over",
-                               .default_text = "none",
-                               .range = "none, 1 and more"});
+    info.parameters.push_back(
+        {.key = "height",
+         .meaning = Text("pairs whose left token has this height are skipped; the token that is kept of a "
+                         "pair gets the greater height of the two, plus one"),
+         .default_text = Text::verbatim("none"),
+         .range = Text("{0}, or {1} or more", "none", 1)});
     return {.info = std::move(info), .compose = compose};
 }
 

@@ -1,5 +1,5 @@
 #include "engine/policy/named/named_policy.h"
-#include "engine/policy/named/window_parameters.h"
+#include "engine/policy/named/tree_parameters.h"
 #include "engine/policy/selection/block_pairs.h"
 
 namespace palimpsest::engine {
@@ -12,9 +12,9 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     ProtectedEnds ends{.sinks = parameters.whole("sinks", 0), .recent = parameters.whole("recent", unit)};
     const bool by_score = parameters.choice<bool>("rule", {{"score", true}, {"left", false}});
     if (ends.recent < unit - 1)
-        parameters.refuse("recent=" + std::to_string(ends.recent) + " is less than the " +
-                              std::to_string(unit - 1) + " tokens a block may reach behind its region",
-                          "raise recent to at least " + std::to_string(unit - 1));
+        parameters.refuse(Text("recent={0} is less than the {1} tokens that a block may reach into the recent ones",
+                               ends.recent, unit - 1),
+                          Text("raise recent to at least {0}", unit - 1));
     const auto slots = static_cast<int32_t>(require_slots(parameters, context, ends, unit));
     ends.recent += slots % unit; // so that exactly the budget is used
     const int32_t whole = slots - slots % unit;
@@ -30,25 +30,32 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy treekv_block_policy()
 {
-    return {
-        .info = {.name = "treekv-block",
-                 .keeps = "Of two neighbouring blocks the more important, pair by pair from old to new.",
-                 .signals = "attention of the last `unit` queries; none with rule=left",
-                 .cost = "an attention pass over the last block of each chunk",
-                 .positions = "contiguous",
-                 .paper = "TreeKV: Smooth Key-Value Cache Compression with Tree Structures",
-                 .parameters =
-                     {sinks_info(),
-                      {.key = "recent",
-                       .meaning = "newest tokens, always kept but for the newest unit - 1",
-                       .default_text = "unit",
-                       .range = "unit - 1 to c - sinks - unit"},
-                      {.key = "unit", .meaning = "tokens of a block", .default_text = "16", .range = "1 and more"},
-                      {.key = "rule",
-                       .meaning = "which block stays: the higher score, or always the left",
-                       .default_text = "score",
-                       .range = "score, left"}}},
-        .compose = compose};
+    PolicyInfo info{
+        .name = "treekv-block",
+        .keeps =
+            Text("Keeps the block with the higher score of each pair of neighbouring blocks, in cycles from the "
+                 "oldest pair to the newest."),
+        .signals = Text("attention of the last `unit` queries; none with rule=left"),
+        .cost = Text("an attention pass over the last `unit` queries of each chunk; none with rule=left"),
+        .positions = Text("contiguous"),
+        .paper = Text::verbatim(treekv_title),
+        .parameters = {{.key = "sinks",
+                        .meaning = Text("first tokens, always kept"),
+                        .default_text = Text::verbatim("0"),
+                        .range = range_of("0", "budget - recent - unit")},
+                       {.key = "recent",
+                        .meaning = Text("newest tokens, always kept except that the last block may reach into the "
+                                        "oldest unit - 1 of them"),
+                        .default_text = Text::verbatim("unit"),
+                        .range = range_of("unit - 1", "budget - sinks - unit")},
+                       {.key = "unit",
+                        .meaning = Text("number of tokens in a block"),
+                        .default_text = Text::verbatim("16"),
+                        .range = at_least(1)}}};
+    info.parameters.push_back(choice_info(
+        "rule", Text("which of two blocks is kept: the one with the higher score, or always the left one"),
+        {"score", "left"}));
+    return {.info = std::move(info), .compose = compose};
 }
 
 } // namespace palimpsest::engine

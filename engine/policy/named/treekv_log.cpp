@@ -23,16 +23,17 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy treekv_log_policy()
 {
-    return {.info = {.name = "treekv-log",
-                     .keeps =
-                         "Of two neighbours the more important, where text is densest: about equally many tokens "
-                         "for every doubling of age.",
-                     .signals = "attention of all queries; of the newest with score=last; none with rule=left",
-                     .cost = "a second attention pass over each chunk; none with rule=left",
-                     .positions = "contiguous",
-                     .paper = "ours, after TreeKV",
-                     .parameters = tree_parameter_infos()},
-            .compose = compose};
+    return {
+        .info = {.name = "treekv-log",
+                 .keeps = Text("Keeps the token with the higher score of two neighbours, always where the kept "
+                               "text is densest, so that about equally many tokens remain for every doubling of "
+                               "age."),
+                 .signals = signals_of_tree(),
+                 .cost = cost_of_tree(),
+                 .positions = Text("contiguous"),
+                 .paper = Text("our own, after {0}", treekv_title),
+                 .parameters = tree_parameter_infos()},
+        .compose = compose};
 }
 
 } // namespace palimpsest::engine

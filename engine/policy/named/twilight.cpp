@@ -17,13 +17,15 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy twilight_policy()
 {
     PolicyInfo info{.name = "twilight",
-                    .keeps = "Every token; while generating, each head reads the fewest tokens of the best pages "
-                             "that hold a share p of its attention.",
-                    .signals = "bounds of the keys of each page",
-                    .cost = "a pass over the bounds and over the keys of the best pages for every generated token; "
-                            "memory grows with the text",
-                    .positions = original_within_context,
-                    .paper = "Twilight (arXiv 2502.02770)",
+                    .keeps =
+                        Text("Keeps every token; for each generated token, every query head reads only the "
+                             "fewest tokens of the best retrieval pages that hold a share p of its attention."),
+                    .signals = Text("bounds of the keys of each retrieval page"),
+                    .cost = Text("a pass over the bounds and over the keys of the best retrieval pages for every "
+                                 "generated token; memory grows with the text"),
+                    .positions = original_within_context(),
+                    .prefers_original = true,
+                    .paper = Text::verbatim(twilight_title),
                     .parameters = retrieval_infos()};
     info.parameters.push_back(mass_info());
     return {.info = std::move(info), .compose = compose};

@@ -23,12 +23,12 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 NamedPolicy twilight_evict_policy()
 {
     PolicyInfo info{.name = "twilight-evict",
-                    .keeps = "The fewest tokens that hold a share p of the newest tokens' attention, within the "
-                             "budget.",
-                    .signals = "attention of the last `window` queries",
-                    .cost = "an attention pass over the window of each chunk",
-                    .positions = "contiguous",
-                    .paper = "ours, after Twilight (arXiv 2502.02770)",
+                    .keeps = Text("Keeps the fewest tokens that hold a share p of the newest queries' attention, "
+                                  "within the budget."),
+                    .signals = Text("attention of the last `window` queries"),
+                    .cost = cost_of_window(),
+                    .positions = Text("contiguous"),
+                    .paper = Text("our own, after {0}", twilight_title),
                     .parameters = window_infos(32)};
     info.parameters.push_back(mass_info());
     return {.info = std::move(info), .compose = compose};

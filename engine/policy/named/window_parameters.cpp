@@ -5,34 +5,43 @@ namespace palimpsest::engine {
 ParameterInfo sinks_info(const std::string& default_text)
 {
     return {.key = "sinks",
-            .meaning = "first tokens, always kept",
-            .default_text = default_text,
-            .range = "0 to c - recent - 1"};
+            .meaning = Text("first tokens, always kept"),
+            .default_text = Text::verbatim(default_text),
+            .range = range_of("0", "budget - recent - 1")};
+}
+
+ParameterInfo recent_info(const std::string& default_text)
+{
+    return {.key = "recent",
+            .meaning = Text("newest tokens, always kept"),
+            .default_text = Text::verbatim(default_text),
+            .range = range_of("0", "budget - sinks - 1")};
+}
+
+ParameterInfo window_info(int32_t window)
+{
+    return {.key = "window",
+            .meaning = Text("number of newest queries whose attention counts"),
+            .default_text = Text::verbatim(std::to_string(window)),
+            .range = at_least(1)};
 }
 
 std::vector<ParameterInfo> window_infos(int32_t window)
 {
-    return {sinks_info(),
-            {.key = "window",
-             .meaning = "newest tokens whose attention counts",
-             .default_text = std::to_string(window),
-             .range = "1 and more"},
-            {.key = "recent",
-             .meaning = "newest tokens, always kept",
-             .default_text = "window",
-             .range = "0 to c - sinks - 1"}};
+    return {sinks_info(), window_info(window), recent_info("window")};
 }
 
 void add_pooling_infos(std::vector<ParameterInfo>& infos, PoolingDefault otherwise)
 {
-    infos.push_back({.key = "kernel",
-                     .meaning = "neighbours, the token included, over which scores are pooled",
-                     .default_text = std::to_string(otherwise.kernel),
-                     .range = "odd, 1 and more"});
-    infos.push_back({.key = "pooling",
-                     .meaning = "how scores are pooled, so that neighbours of a peak survive with it",
-                     .default_text = otherwise.pooling == Pooling::Max ? "max" : "avg",
-                     .range = "avg, max, none"});
+    infos.push_back(
+        {.key = "kernel",
+         .meaning = Text("number of neighbouring tokens, the token itself included, over which scores are "
+                         "pooled"),
+         .default_text = Text::verbatim(std::to_string(otherwise.kernel)),
+         .range = Text("odd numbers of {0} or more", 1)});
+    infos.push_back(choice_info(
+        "pooling", Text("how scores are pooled, so that the neighbours of a peak are kept together with it"),
+        {"avg", "max", "none"}, otherwise.pooling == Pooling::Max ? "max" : "avg"));
 }
 
 WindowFrame read_window(PolicyParameters& parameters, const PolicyContext& context, int32_t window)
@@ -50,12 +59,13 @@ Shaping read_pooling(PolicyParameters& parameters, PoolingDefault otherwise)
     Shaping shaping;
     shaping.kernel = parameters.positive("kernel", otherwise.kernel);
     if (shaping.kernel % 2 == 0)
-        parameters.refuse_value("kernel", "is even, and a centred kernel is odd", "give an odd number such as 5");
+        parameters.refuse_value(Text("{0} is even, and a centred kernel is odd", parameters.pair("kernel")),
+                                Text("give an odd number such as {0}", 5));
     const std::pair<std::string, Pooling> average{"avg", Pooling::Average}, max{"max", Pooling::Max};
     const bool is_max = otherwise.pooling == Pooling::Max;
     shaping.pooling = parameters.choice<Pooling>(
         "pooling", {is_max ? max : average, is_max ? average : max, {"none", Pooling::None}});
-    if (shaping.pooling == Pooling::None) parameters.refuse_idle({"kernel"}, "with pooling=none");
+    if (shaping.pooling == Pooling::None) parameters.refuse_idle_with({"kernel"}, "pooling=none");
     return shaping;
 }
 

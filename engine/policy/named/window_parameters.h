@@ -17,6 +17,8 @@ struct PoolingDefault {
 };
 
 ParameterInfo sinks_info(const std::string& default_text = "0");
+ParameterInfo recent_info(const std::string& default_text);
+ParameterInfo window_info(int32_t window);
 std::vector<ParameterInfo> window_infos(int32_t window);
 void add_pooling_infos(std::vector<ParameterInfo>& infos, PoolingDefault otherwise);
 

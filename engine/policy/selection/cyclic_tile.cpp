@@ -37,7 +37,7 @@ void CyclicTile::save(StateWriter& out) const
 void CyclicTile::load(StateReader& in)
 {
     for (uint32_t& cursor : cursors_)
-        cursor = in.word_within("cursor", 0, most_slots_);
+        cursor = in.word_within(Text("cursor"), 0, most_slots_);
 }
 
 } // namespace palimpsest::engine

@@ -125,13 +125,13 @@ void FullestLevel::load(StateReader& in)
 {
     for (Runs& runs : lists_) {
         runs.clear();
-        const uint32_t size = in.word_within("number of levels", 0, most_slots_);
+        const uint32_t size = in.word_within(Text("number of levels"), 0, most_slots_);
         uint32_t above = highest_level + 1; // each level is below that of the run before
         uint32_t left = most_slots_;
         for (uint32_t i = 0; i < size; ++i) {
-            if (above == 0 || left == 0) StateReader::refuse("has levels that increase or exceed the budget");
-            above = in.word_within("level", 0, above - 1);
-            const uint32_t count = in.word_within("entries of a level", 1, left);
+            if (above == 0 || left == 0) StateReader::refuse(Text("its levels increase or exceed the budget"));
+            above = in.word_within(Text("level"), 0, above - 1);
+            const uint32_t count = in.word_within(Text("entries of a level"), 1, left);
             left -= count;
             runs.push_back({.level = above, .count = count, .first = 0});
         }

@@ -14,10 +14,10 @@ void AddedTokens::add(std::string_view text, TokenId id)
     for (const char byte : text) {
         const auto [at, is_new] = edges_.try_emplace(edge(node, byte), nodes_);
         if (is_new && nodes_++ > max_bytes)
-            throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
-                        "the spellings of its added tokens, up to token " + std::to_string(id) +
-                            ", have more than " + std::to_string(max_bytes) + " bytes",
-                        "use another model");
+            throw Error(
+                ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"),
+                Text("the spellings of its added tokens, up to token {0}, have more than {1} bytes", id, max_bytes),
+                Text("use another model"));
         node = at->second;
     }
     ends_.try_emplace(node, id);

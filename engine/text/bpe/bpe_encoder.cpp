@@ -18,9 +18,9 @@ constexpr size_t window_bytes = 4 * longest_stretch;
 
 enum WholeState : uint8_t { not_asked, is_whole, is_not_whole };
 
-[[noreturn]] void refuse(const std::string& what)
+[[noreturn]] void refuse(const Text& what)
 {
-    throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer", what, "download the model again");
+    throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"), what, Text("download the model again"));
 }
 
 // The character of a text that consists of exactly one.
@@ -117,15 +117,13 @@ BpeEncoder::~BpeEncoder() = default;
 void BpeEncoder::check(const Vocabulary& vocabulary) const
 {
     const auto is_id = [&](TokenId id) { return id >= 0 && static_cast<size_t>(id) < pieces_.size(); };
-    if (pieces_.empty()) refuse("the vocabulary has no pieces");
+    if (pieces_.empty()) refuse(Text("the vocabulary has no pieces"));
     if (vocabulary.types.size() != pieces_.size())
-        refuse("it has " + std::to_string(pieces_.size()) + " pieces and " +
-               std::to_string(vocabulary.types.size()) + " types");
+        refuse(Text("it has {0} pieces and {1} types", pieces_.size(), vocabulary.types.size()));
     for (const PieceMerge& merge : vocabulary.merges)
         if (!is_id(merge.left) || !is_id(merge.right) || !is_id(merge.result))
-            refuse("a merge names a piece that the vocabulary of " + std::to_string(pieces_.size()) +
-                   " pieces does not have");
-    if (unknown_ >= 0 && !is_id(unknown_)) refuse("the unknown token's id is not in the vocabulary");
+            refuse(Text("a merge names a piece that the vocabulary of {0} pieces does not have", pieces_.size()));
+    if (unknown_ >= 0 && !is_id(unknown_)) refuse(Text("the unknown token's id is not in the vocabulary"));
 }
 
 void BpeEncoder::classify_pieces(const Vocabulary& vocabulary)
@@ -146,8 +144,8 @@ void BpeEncoder::classify_pieces(const Vocabulary& vocabulary)
         const bool is_character = kind == PieceKind::Normal && only_character(pieces_[id]).has_value();
         if (vocabulary.add_bos && token == vocabulary.bos) {
             if (is_character || kind == PieceKind::Byte)
-                refuse("the token '" + printable(pieces_[id]) +
-                       "', which begins every text, is a character that any text may contain");
+                refuse(Text("the token '{0}', which begins every text, is a character that any text may contain",
+                            printable(pieces_[id])));
             kind = PieceKind::Control;
         } else if (token == unknown_ && !is_named)
             kind = PieceKind::Unknown;
@@ -181,8 +179,8 @@ void BpeEncoder::read_pieces()
         }
         if (kind == PieceKind::UserDefined) {
             if (spelled.size() > AddedTokens::longest)
-                refuse("added token " + std::to_string(id) + " has " + std::to_string(spelled.size()) +
-                       " bytes, the limit is " + std::to_string(AddedTokens::longest));
+                refuse(Text("added token {0} has {1} bytes, the limit is {2}", id, spelled.size(),
+                            AddedTokens::longest));
             surface = is_bytes_ ? spelled : with_spaces(spelled);
             added_.add(spelled, id); // U+2581 is not replaced here: in text, merges make runs of spaces
             continue;

@@ -47,10 +47,10 @@ const PreTokenizerEntry& known_entry(std::string_view name)
 {
     for (const PreTokenizerEntry& entry : pre_tokenizer_table())
         if (entry.name == name) return entry;
-    throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
-                "the pre-tokenizer '" + printable(name) + "' is not known (known are " + known_pre_tokenizers() +
-                    ")",
-                "use another model");
+    throw Error(
+        ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"),
+        Text("the pre-tokenizer '{0}' is not known (known are {1})", printable(name), known_pre_tokenizers()),
+        Text("use another model"));
 }
 
 size_t first_character(std::string_view text)
@@ -120,10 +120,9 @@ public:
         code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(), options, &error, &at,
                               nullptr);
         if (code_ == nullptr)
-            throw Error(ErrorKind::Internal, "PAL-INTERNAL", "pre-tokenizer",
-                        "its expression does not compile (error " + std::to_string(error) + " at " +
-                            std::to_string(at) + ")",
-                        "report this");
+            throw Error(ErrorKind::Internal, ErrorCode::Internal, Text("pre-tokenizer"),
+                        Text("its expression does not compile (error {0} at {1})", error, at),
+                        Text("report this as a bug"));
         // If the system forbids generated code, matching falls back to PCRE2's interpreter.
         pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
     }
@@ -153,9 +152,9 @@ public:
 private:
     [[noreturn]] static void fail(int result)
     {
-        throw Error(ErrorKind::Internal, "PAL-INTERNAL", "tokenizer",
-                    "a regular expression could not be matched (PCRE2 error " + std::to_string(result) + ")",
-                    "please report this");
+        throw Error(ErrorKind::Internal, ErrorCode::Internal, Text("tokenizer"),
+                    Text("a regular expression could not be matched (PCRE2 error {0})", result),
+                    Text("report this as a bug"));
     }
 
     int run(std::string_view text, size_t from, uint32_t options, Workspace& workspace) const

@@ -26,7 +26,7 @@ std::optional<Value> ArgumentReader::next(std::string_view name)
 Value ArgumentReader::require(std::string_view name)
 {
     auto value = next(name);
-    if (!value) fail_run(callee_ + " needs an argument '" + std::string(name) + "'");
+    if (!value) fail_run(Text("{0} needs an argument '{1}'", callee_, name));
     return *std::move(value);
 }
 
@@ -35,7 +35,7 @@ std::string ArgumentReader::require_text(std::string_view name)
     const Value value = require(name);
     if (value.is(Value::Kind::Undefined)) fail_run(value.why_undefined());
     if (!value.is(Value::Kind::String))
-        fail_run(callee_ + ": the argument '" + std::string(name) + "' is a " + value.type_name() + ", not a str");
+        fail_run(Text("{0}: the argument '{1}' is a {2}, not a str", callee_, name, value.type_name()));
     meter_.make(value.text().size());
     return value.text();
 }
@@ -44,7 +44,7 @@ int64_t ArgumentReader::next_integer(std::string_view name, int64_t fallback)
 {
     const Value value = next_or(name, fallback);
     if (!value.is_integer())
-        fail_run(callee_ + ": the argument '" + std::string(name) + "' is a " + value.type_name() + ", not an int");
+        fail_run(Text("{0}: the argument '{1}' is a {2}, not an int", callee_, name, value.type_name()));
     return value.integer();
 }
 
@@ -65,8 +65,10 @@ std::vector<std::pair<std::string, Value>> ArgumentReader::all_named()
 void ArgumentReader::finish() const
 {
     if (has_positional())
-        fail_unsupported("more arguments than supported of " + callee_ + ", number", std::to_string(at_ + 1));
-    if (!arguments_.named.empty()) fail_unsupported("of " + callee_ + " the argument", arguments_.named[0].first);
+        fail_unsupported(Text("it calls {0} with argument {1}, which is not supported", callee_, at_ + 1));
+    if (!arguments_.named.empty())
+        fail_unsupported(Text("it calls {0} with the argument '{1}', which is not supported", callee_,
+                              printable(arguments_.named[0].first)));
 }
 
 } // namespace palimpsest::engine::jinja

@@ -20,7 +20,7 @@ struct CallArguments {
 class ArgumentReader {
 public:
     // `callee` is for messages: "filter 'join'". The meter is charged for copies and for name lookups.
-    ArgumentReader(std::string callee, CallArguments arguments, Meter& meter)
+    ArgumentReader(Text callee, CallArguments arguments, Meter& meter)
         : callee_(std::move(callee)), arguments_(std::move(arguments)), meter_(meter)
     {
     }
@@ -39,10 +39,10 @@ public:
     bool has_positional() const { return at_ < arguments_.positional.size(); }
     // Throws Error (Failed, PAL-TEMPLATE-02) for an argument that was not read.
     void finish() const;
-    const std::string& callee() const { return callee_; }
+    const Text& callee() const { return callee_; }
 
 private:
-    std::string callee_;
+    Text callee_;
     CallArguments arguments_;
     Meter& meter_;
     size_t at_ = 0;

@@ -19,15 +19,14 @@ const char* symbol(BinaryOperator operation)
 
 [[noreturn]] void too_large()
 {
-    fail_run("an integer has more than 64 bits");
+    fail_run(Text("an integer has more than 64 bits"));
 }
 
 [[noreturn]] void unsupported(BinaryOperator operation, const Value& a, const Value& b)
 {
     for (const Value* operand : {&a, &b})
         if (operand->is(Value::Kind::Undefined)) fail_run(operand->why_undefined());
-    fail_run(std::string("'") + symbol(operation) + "' is not supported between " + a.type_name() + " and " +
-             b.type_name());
+    fail_run(Text("'{0}' is not supported between {1} and {2}", symbol(operation), a.type_name(), b.type_name()));
 }
 
 int64_t integer_power(int64_t base, int64_t exponent)
@@ -106,7 +105,7 @@ Value numbers(BinaryOperator operation, const Value& a, const Value& b)
     const bool divides = operation == BinaryOperator::Divide || operation == BinaryOperator::FloorDivide ||
                          operation == BinaryOperator::Modulo;
     const bool inverts = operation == BinaryOperator::Power && a.number() == 0 && b.number() < 0;
-    if ((divides && b.number() == 0) || inverts) fail_run("it divides by zero");
+    if ((divides && b.number() == 0) || inverts) fail_run(Text("it divides by zero"));
     return a.is_integer() && b.is_integer() ? integers(operation, a.integer(), b.integer())
                                             : floats(operation, a.number(), b.number());
 }
@@ -177,7 +176,7 @@ Value negative(const Value& value)
 {
     if (value.is(Value::Kind::Float)) return -value.number();
     if (value.is(Value::Kind::Undefined)) fail_run(value.why_undefined());
-    if (!value.is_integer()) fail_run("'-' is not supported for " + value.type_name());
+    if (!value.is_integer()) fail_run(Text("'{0}' is not supported for {1}", "-", value.type_name()));
     if (value.integer() == INT64_MIN) too_large();
     return -value.integer();
 }

@@ -13,7 +13,7 @@ namespace {
 
 Value missing(const Value& object, const std::string& name)
 {
-    return Value::undefined("'" + object.type_name() + " object' has no attribute '" + printable(name) + "'");
+    return Value::undefined(Text("'{0} object' has no attribute '{1}'", object.type_name(), printable(name)));
 }
 
 // The sandbox of transformers forbids methods that modify a list or dict.
@@ -26,13 +26,12 @@ void refuse_changes(const Value& object, std::string_view name)
     const bool changes_dict =
         object.is(Value::Kind::Dict) && std::find(of_dicts.begin(), of_dicts.end(), name) != of_dicts.end();
     if (changes_list || changes_dict)
-        fail_run("it changes a " + object.type_name() + " with '" + std::string(name) +
-                 "', which templates may not do");
+        fail_run(Text("it changes a {0} with '{1}', which templates may not do", object.type_name(), name));
 }
 
 Value item_at(const std::vector<Value>& items, size_t index)
 {
-    return index < items.size() ? items[index] : Value::undefined("there is no item of this index");
+    return index < items.size() ? items[index] : Value::undefined(Text("there is no item of this index"));
 }
 
 Value loop_attribute(const Value& value, std::string_view name)
@@ -50,7 +49,7 @@ Value loop_attribute(const Value& value, std::string_view name)
     if (name == "depth0") return static_cast<int64_t>(loop.loop_depth) - 1;
     if (name == "nextitem") return item_at(loop.items, loop.index + 1);
     if (name == "previtem")
-        return index > 0 ? loop.items[loop.index - 1] : Value::undefined("there is no previous item");
+        return index > 0 ? loop.items[loop.index - 1] : Value::undefined(Text("there is no previous item"));
     return missing(value, std::string(name));
 }
 
@@ -66,7 +65,7 @@ Value character_at(Runtime& runtime, const std::string& text, int64_t index)
     runtime.meter.step(text.size() / 16);
     const auto count = static_cast<int64_t>(count_code_points(text));
     if (index < 0) index += count;
-    if (index < 0 || index >= count) return Value::undefined("there is no character of this index");
+    if (index < 0 || index >= count) return Value::undefined(Text("there is no character of this index"));
     size_t at = 0;
     for (int64_t i = 0; i < index; ++i)
         next_code_point(text, at);
@@ -86,7 +85,7 @@ std::optional<Value> find_item(Runtime& runtime, const Value& object, const Valu
     if (object.is(Value::Kind::String)) return character_at(runtime, object.text(), index);
     if (!object.is(Value::Kind::Sequence)) return std::nullopt;
     if (index < 0) index += static_cast<int64_t>(object.items().size());
-    if (index < 0) return Value::undefined("there is no item of this index");
+    if (index < 0) return Value::undefined(Text("there is no item of this index"));
     return item_at(object.items(), static_cast<size_t>(index));
 }
 
@@ -126,12 +125,12 @@ struct Bounds {
 Bounds bounds(const Value& first, const Value& last, const Value& step, int64_t length)
 {
     const auto integer = [](const Value& value) {
-        if (!value.is_integer()) fail_run("a slice needs int, not " + value.type_name());
+        if (!value.is_integer()) fail_run(Text("a slice needs int, not {0}", value.type_name()));
         return value.integer();
     };
     const auto given = [](const Value& value) { return !value.is(Value::Kind::None); };
     const int64_t by = given(step) ? integer(step) : 1;
-    if (by == 0) fail_run("the step of a slice is 0");
+    if (by == 0) fail_run(Text("the step of a slice is 0"));
     const int64_t lowest = by > 0 ? 0 : -1, highest = by > 0 ? length : length - 1;
     const auto within = [&](int64_t index) {
         return std::clamp(index < 0 ? index + length : index, lowest, highest);
@@ -159,7 +158,7 @@ Value get_slice(Runtime& runtime, const Value& object, const Value& first, const
 {
     if (object.is(Value::Kind::Undefined)) fail_run(object.why_undefined());
     const bool is_text = object.is(Value::Kind::String);
-    if (!is_text && !object.is(Value::Kind::Sequence)) fail_run("a " + object.type_name() + " cannot be sliced");
+    if (!is_text && !object.is(Value::Kind::Sequence)) fail_run(Text("a {0} cannot be sliced", object.type_name()));
     const int64_t count = length(object);
     const Bounds range = bounds(first, last, step, count);
     if (is_text) {

@@ -27,7 +27,7 @@ public:
                 continue;
             }
             const size_t end = format.find('}');
-            if (end == std::string_view::npos) fail_run("a format ends in the middle of a field");
+            if (end == std::string_view::npos) fail_run(Text("a format ends in the middle of a field"));
             out += to_text(field(format.substr(1, end - 1)), runtime_.meter);
             format.remove_prefix(end + 1);
         }
@@ -38,7 +38,7 @@ public:
 private:
     const Value& at(size_t index) const
     {
-        if (index >= positional_.size()) fail_run("a format has more fields than values");
+        if (index >= positional_.size()) fail_run(Text("a format has more fields than values"));
         return positional_[index];
     }
     const Value& field(std::string_view name)
@@ -50,7 +50,7 @@ private:
         runtime_.meter.step(named_.size() / 8);
         for (const auto& [given, value] : named_)
             if (given == name) return value;
-        fail_unsupported("the format field", std::string(name));
+        fail_unsupported(Text("it uses the format field '{0}', which is not supported", printable(name)));
     }
 
     Runtime& runtime_;

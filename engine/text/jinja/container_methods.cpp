@@ -54,13 +54,13 @@ Value index(Runtime& runtime, const Value& self, ArgumentReader& arguments)
     const Value wanted = arguments.require("value");
     for (size_t i = 0; i < self.items().size(); ++i)
         if (equal(self.items()[i], wanted, runtime.meter)) return static_cast<int64_t>(i);
-    fail_run("'index' finds no such item in the list");
+    fail_run(Text("'index' finds no such item in the list"));
 }
 
 Value cycle(Runtime&, const Value& self, ArgumentReader& arguments)
 {
     const std::vector<Value> choices = arguments.rest();
-    if (choices.empty()) fail_run("loop.cycle needs an argument");
+    if (choices.empty()) fail_run(Text("loop.cycle needs an argument"));
     return choices[self.loop().index % choices.size()];
 }
 

@@ -87,7 +87,8 @@ std::string directive(const std::tm& date, char letter, bool padded)
     case 'r':
         return format_date(date, "%I:%M:%S %p");
     default:
-        fail_unsupported("date format", std::string("%") + letter);
+        fail_unsupported(
+            Text("it uses date format '%{0}', which is not supported", printable(std::string(1, letter))));
     }
 }
 

@@ -24,7 +24,7 @@ Value Interpreter::evaluate(const Name& name)
     if (const Value* given = context_.find(std::string_view(name.name))) return *given;
     if (const Native native = find_function(name.name))
         return std::make_shared<Function>(Function{.name = name.name, .native = native});
-    return Value::undefined("'" + printable(name.name) + "' is undefined");
+    return Value::undefined(Text("'{0}' is undefined", printable(name.name)));
 }
 
 Value Interpreter::evaluate(const ListLiteral& list)
@@ -81,7 +81,7 @@ CallArguments Interpreter::evaluate(const Arguments& arguments)
             values.positional.push_back(std::move(item));
     if (!arguments.mapping) return values;
     const Value mapping = evaluate(*arguments.mapping);
-    if (!mapping.is(Value::Kind::Dict)) fail_run("'**' needs a dict, not " + mapping.type_name());
+    if (!mapping.is(Value::Kind::Dict)) fail_run(Text("{0} needs a dict, not {1}", "'**'", mapping.type_name()));
     for (const auto& [name, value] : mapping.dict().items())
         values.named.emplace_back(to_text(name, runtime_.meter), value);
     return values;
@@ -111,7 +111,7 @@ Value Interpreter::evaluate(const Unary& unary)
     const Value operand = evaluate(*unary.operand);
     if (unary.operation == UnaryOperator::Not) return !operand.truth();
     if (unary.operation == UnaryOperator::Minus) return negative(operand);
-    if (!operand.is_number()) fail_run("'+' is not supported for " + operand.type_name());
+    if (!operand.is_number()) fail_run(Text("'{0}' is not supported for {1}", "+", operand.type_name()));
     return operand;
 }
 
@@ -173,7 +173,7 @@ Value Interpreter::evaluate(const Conditional& conditional)
 {
     if (evaluate(*conditional.condition).truth()) return evaluate(*conditional.then);
     if (conditional.otherwise) return evaluate(*conditional.otherwise);
-    return Value::undefined("the condition of an inline 'if' without 'else' is false");
+    return Value::undefined(Text("the condition of an inline 'if' without 'else' is false"));
 }
 
 } // namespace palimpsest::engine::jinja

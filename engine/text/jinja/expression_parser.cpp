@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void too_deep()
 {
-    fail_limit("it nests expressions more than " + std::to_string(limits::expression_depth) + " deep");
+    fail_limit(Text("it nests expressions more than {0} deep", limits::expression_depth));
 }
 
 size_t depth_of(const ExpressionPtr& expression)
@@ -283,12 +283,12 @@ ExpressionPtr ExpressionParser::number()
     if (token.is(Token::Kind::Integer)) {
         int64_t integer = 0;
         if (std::from_chars(begin, end, integer).ec != std::errc())
-            fail_syntax(token.line, "the number " + printable(token.text) + " has more than 64 bits");
+            fail_syntax(token.line, Text("the number {0} has more than 64 bits", printable(token.text)));
         return make(Literal{Value(integer)}, 0);
     }
     double number = 0;
     if (std::from_chars(begin, end, number).ec != std::errc())
-        fail_syntax(token.line, "the number " + printable(token.text) + " is out of range");
+        fail_syntax(token.line, Text("the number {0} is out of range", printable(token.text)));
     return make(Literal{Value(number)}, 0);
 }
 

@@ -3,39 +3,37 @@
 namespace palimpsest::engine::jinja {
 namespace {
 
-constexpr const char* subject = "chat template";
-constexpr const char* remedy = "the model can be used with plain framing";
-
-[[noreturn]] void fail(const char* code, const std::string& what)
+[[noreturn]] void fail(ErrorCode code, const Text& what)
 {
-    throw Error(ErrorKind::Failed, code, subject, what, remedy);
+    throw Error(ErrorKind::Failed, code, Text("chat template"), what,
+                Text("the model can be used with plain framing"));
 }
 
 } // namespace
 
-void fail_syntax(int line, const std::string& what)
+void fail_syntax(int line, const Text& what)
 {
-    fail(syntax_code, "line " + std::to_string(line) + ": " + what);
+    fail(ErrorCode::TemplateSyntax, Text("line {0}: {1}", line, what));
 }
 
-void fail_unsupported(const std::string& kind, const std::string& name)
+void fail_unsupported(const Text& what)
 {
-    fail(unsupported_code, "it uses " + kind + " '" + printable(name) + "', which is not supported");
+    fail(ErrorCode::UnsupportedTemplate, what);
 }
 
-void fail_run(const std::string& what)
+void fail_run(const Text& what)
 {
-    fail(run_code, what);
+    fail(ErrorCode::TemplateEvaluation, what);
 }
 
-void fail_limit(const std::string& what)
+void fail_limit(const Text& what)
 {
-    fail(limit_code, what);
+    fail(ErrorCode::TemplateTooExpensive, what);
 }
 
 void fail_raised(const std::string& message)
 {
-    fail(raised_code, "it refuses the conversation: " + printable(message));
+    fail(ErrorCode::TemplateRefusesConversation, Text("it refuses the conversation: {0}", printable(message)));
 }
 
 } // namespace palimpsest::engine::jinja

@@ -18,12 +18,12 @@ Value range(Runtime& runtime, const Value&, ArgumentReader& arguments)
         last = arguments.next_integer("stop", 0);
     }
     const int64_t step = arguments.next_integer("step", 1);
-    if (step == 0) fail_run("the step of a range is 0");
+    if (step == 0) fail_run(Text("the step of a range is 0"));
     const auto before_last = [&](int64_t value) { return step > 0 ? value < last : value > last; };
     std::vector<Value> items;
     for (int64_t value = first; before_last(value);) {
         if (std::ssize(items) == limits::range_items)
-            fail_limit("it uses a range of more than " + std::to_string(limits::range_items) + " numbers");
+            fail_limit(Text("it uses a range of more than {0} numbers", limits::range_items));
         runtime.meter.make(sizeof(Value));
         items.emplace_back(value);
         if (__builtin_add_overflow(value, step, &value)) break;
@@ -43,7 +43,7 @@ Dict named_values(Runtime& runtime, ArgumentReader& arguments)
         } else {
             for (const Value& pair : iterate(other, runtime.meter)) {
                 if (!pair.is(Value::Kind::Sequence) || pair.items().size() != 2)
-                    fail_run("a dict can be made of pairs only");
+                    fail_run(Text("a dict can be made of pairs only"));
                 dict.set(pair.items()[0], pair.items()[1], runtime.meter);
             }
         }

@@ -99,8 +99,7 @@ void Interpreter::assign(const Target& target, const Value& value)
     if (!target.parts.empty()) {
         const std::vector<Value> values = iterate(value, runtime_.meter);
         if (values.size() != target.parts.size())
-            fail_run(std::to_string(values.size()) + " values are assigned to " +
-                     std::to_string(target.parts.size()) + " names");
+            fail_run(Text("{0} values are assigned to {1} names", values.size(), target.parts.size()));
         for (size_t i = 0; i < values.size(); ++i)
             assign(target.parts[i], values[i]);
         return;
@@ -112,7 +111,7 @@ void Interpreter::assign(const Target& target, const Value& value)
     }
     const Value object = evaluate(Name{target.name});
     if (!object.is(Value::Kind::Namespace))
-        fail_run("it sets an attribute of '" + printable(target.name) + "', which is no namespace");
+        fail_run(Text("it sets an attribute of '{0}', which is no namespace", printable(target.name)));
     object.name_space()->attributes.insert_or_assign(target.attribute, value);
 }
 
@@ -229,11 +228,11 @@ Interpreter::Flow Interpreter::execute(const With& with)
 Value Interpreter::call(const Value& callee, CallArguments arguments)
 {
     if (callee.is(Value::Kind::Undefined)) fail_run(callee.why_undefined());
-    if (!callee.is(Value::Kind::Function)) fail_run("a " + callee.type_name() + " cannot be called");
+    if (!callee.is(Value::Kind::Function)) fail_run(Text("a {0} cannot be called", callee.type_name()));
     const Function& function = callee.function();
     if (function.macro) return call_macro(function, std::move(arguments));
     if (function.self.is(Value::Kind::String)) runtime_.meter.step(function.self.text().size() / 16);
-    ArgumentReader reader("'" + function.name + "'", std::move(arguments), runtime_.meter);
+    ArgumentReader reader(Text::verbatim("'" + function.name + "'"), std::move(arguments), runtime_.meter);
     Value result = function.native(runtime_, function.self, reader);
     reader.finish();
     return result;
@@ -241,12 +240,12 @@ Value Interpreter::call(const Value& callee, CallArguments arguments)
 
 void Interpreter::bind_parameters(const Macro& macro, CallArguments arguments)
 {
-    ArgumentReader reader("macro '" + printable(macro.name) + "'", std::move(arguments), runtime_.meter);
+    ArgumentReader reader(Text("macro '{0}'", printable(macro.name)), std::move(arguments), runtime_.meter);
     if (auto caller = reader.named("caller")) scope_->names["caller"] = *std::move(caller);
     for (const Parameter& parameter : macro.parameters) {
         auto value = reader.next(parameter.name);
         if (!value && parameter.fallback) value = evaluate(*parameter.fallback);
-        if (!value) value = Value::undefined("the parameter '" + printable(parameter.name) + "' was not given");
+        if (!value) value = Value::undefined(Text("the parameter '{0}' was not given", printable(parameter.name)));
         scope_->names.insert_or_assign(parameter.name, *std::move(value));
     }
     Dict named;

@@ -126,7 +126,7 @@ private:
     void read_comment(int line)
     {
         const size_t end = source_.find("#}", at_);
-        if (end == std::string::npos) fail_syntax(line, "a comment is not closed");
+        if (end == std::string::npos) fail_syntax(line, Text("a comment is not closed"));
         const char sign = end > at_ ? source_[end - 1] : ' ';
         advance(end + 2 - at_);
         close(sign == '-' || sign == '+' ? sign : ' ');
@@ -144,7 +144,7 @@ private:
         const int line = line_;
         for (size_t at = next_tag(at_); at < source_.size(); at = next_tag(at + 1))
             if (end_raw(at)) return true;
-        fail_syntax(line, "'raw' is not closed");
+        fail_syntax(line, Text("'raw' is not closed"));
     }
     bool end_raw(size_t at)
     {
@@ -171,7 +171,7 @@ private:
             if (open.empty() && end_tag(tag)) return;
             read_token(open);
         }
-        fail_syntax(line, "a tag is not closed");
+        fail_syntax(line, Text("a tag is not closed"));
     }
     bool end_tag(Tag tag)
     {
@@ -206,8 +206,7 @@ private:
             if (!is_name_start(code) && !is_decimal(code)) break;
             end = next;
         }
-        if (end > longest_name)
-            fail_syntax(line_, "a name has more than " + std::to_string(longest_name) + " bytes");
+        if (end > longest_name) fail_syntax(line_, Text("a name has more than {0} bytes", longest_name));
         add(Token::Kind::Name, std::string(rest().substr(0, end)));
         advance(end);
     }
@@ -225,7 +224,7 @@ private:
         const std::string_view text = rest();
         const bool has_base =
             text.size() > 2 && text[0] == '0' && std::string_view("xXoObB").find(text[1]) != std::string::npos;
-        if (has_base) fail_syntax(line_, "a number is not decimal");
+        if (has_base) fail_syntax(line_, Text("a number is not decimal"));
         size_t end = digits(0);
         bool is_float = false;
         if (end + 1 < text.size() && text[end] == '.' && is_digit(text[end + 1])) {
@@ -251,7 +250,7 @@ private:
         size_t end = 1;
         while (end < text.size() && text[end] != quote)
             end += text[end] == '\\' ? 2 : 1;
-        if (end >= text.size()) fail_syntax(line_, "a string is not closed");
+        if (end >= text.size()) fail_syntax(line_, Text("a string is not closed"));
         add(Token::Kind::String, without_escapes(text.substr(1, end - 1), line_));
         advance(end + 1);
     }
@@ -263,7 +262,7 @@ private:
         const auto* found = std::find_if(operators.begin(), operators.end(),
                                          [&](std::string_view symbol) { return looking_at(symbol); });
         if (found == operators.end())
-            fail_syntax(line_, "the character '" + printable(rest().substr(0, 1)) + "' is unexpected");
+            fail_syntax(line_, Text("the character '{0}' is unexpected", printable(rest().substr(0, 1))));
         balance(found->front(), open);
         add(Token::Kind::Operator, std::string(*found));
         advance(found->size());
@@ -275,7 +274,7 @@ private:
         const size_t which = closing.find(bracket);
         if (which == std::string_view::npos) return;
         if (open.empty() || open.back() != opening[which])
-            fail_syntax(line_, std::string("'") + bracket + "' is unexpected");
+            fail_syntax(line_, Text("'{0}' is unexpected", std::string(1, bracket)));
         open.pop_back();
     }
 

@@ -6,22 +6,22 @@ namespace palimpsest::engine::jinja {
 
 void Meter::too_many_steps()
 {
-    fail_limit("it takes more than " + std::to_string(limits::steps) + " steps");
+    fail_limit(Text("it takes more than {0} steps", limits::steps));
 }
 
 void Meter::too_many_bytes()
 {
-    fail_limit("it makes more than " + std::to_string(limits::made_bytes >> 20) + " MiB of values");
+    fail_limit(Text("it makes more than {0} MiB of values", limits::made_bytes >> 20));
 }
 
 void Meter::too_much_output()
 {
-    fail_limit("it prints more than " + std::to_string(limits::output_bytes >> 20) + " MiB");
+    fail_limit(Text("it prints more than {0} MiB", limits::output_bytes >> 20));
 }
 
 void Meter::too_deep()
 {
-    fail_limit("its macros call one another too deeply");
+    fail_limit(Text("its macros call one another too deeply"));
 }
 
 } // namespace palimpsest::engine::jinja

@@ -14,6 +14,11 @@ using namespace syntax;
 
 namespace {
 
+[[noreturn]] void unsupported_tag(const std::string& name)
+{
+    fail_unsupported(Text("it uses tag '{0}', which is not supported", printable(name)));
+}
+
 class Parser {
 public:
     explicit Parser(std::string_view source) : tokens_(tokenize(source)), expressions_(tokens_) {}
@@ -32,7 +37,7 @@ private:
     Block block(Ends ends)
     {
         if (depth_ >= limits::statement_depth)
-            fail_limit("it nests statements more than " + std::to_string(limits::statement_depth) + " deep");
+            fail_limit(Text("it nests statements more than {0} deep", limits::statement_depth));
         ++depth_;
         Block body;
         while (!tokens_.current().is(Token::Kind::End)) {
@@ -78,13 +83,13 @@ private:
         if (name == "break" || name == "continue") return jump(name, line);
         constexpr std::array known = {"autoescape", "block", "extends", "from",  "import",
                                       "include",    "do",    "debug",   "print", "trans"};
-        if (std::find(known.begin(), known.end(), name) != known.end()) fail_unsupported("tag", name);
-        fail_syntax(line, "the tag '" + printable(name) + "' is unknown or unexpected");
+        if (std::find(known.begin(), known.end(), name) != known.end()) unsupported_tag(name);
+        fail_syntax(line, Text("the tag '{0}' is unknown or unexpected", printable(name)));
     }
 
     Statement jump(const std::string& name, int line) const
     {
-        if (loops_ == 0) fail_syntax(line, "'" + name + "' is outside of a loop");
+        if (loops_ == 0) fail_syntax(line, Text("'{0}' is outside of a loop", name));
         if (name == "break") return {Break{}};
         return {Continue{}};
     }
@@ -112,7 +117,7 @@ private:
         tokens_.expect_name("in");
         result.iterable = expressions_.tuple(false);
         if (tokens_.take_if_name("if")) result.condition = expressions_.expression();
-        if (tokens_.current().is_name("recursive")) fail_unsupported("tag", "for ... recursive");
+        if (tokens_.current().is_name("recursive")) unsupported_tag("for ... recursive");
         tokens_.expect(Token::Kind::BlockEnd);
         ++loops_;
         result.body = block({"else", "endfor"});

@@ -21,12 +21,17 @@ struct Directive {
     char letter = 0;
 };
 
+[[noreturn]] void unsupported(const std::string& directive)
+{
+    fail_unsupported(Text("it uses format '{0}', which is not supported", printable(directive)));
+}
+
 size_t read_width(const std::string& format, size_t& at)
 {
     size_t width = 0;
     for (; at < format.size() && std::isdigit(static_cast<unsigned char>(format[at])); ++at)
         width = width * 10 + static_cast<size_t>(format[at] - '0');
-    if (width > widest) fail_limit("it formats a value more than " + std::to_string(widest) + " wide");
+    if (width > widest) fail_limit(Text("it formats a value more than {0} wide", widest));
     return width;
 }
 
@@ -50,7 +55,7 @@ Directive read_directive(const std::string& format, size_t& at)
     }
     d.width = read_width(format, at);
     if (at < format.size() && format[at] == '.') d.precision = static_cast<int>(read_width(format, ++at));
-    if (at == format.size()) fail_run("a format ends in the middle of a directive");
+    if (at == format.size()) fail_run(Text("a format ends in the middle of a directive"));
     d.letter = format[at++];
     return d;
 }
@@ -58,7 +63,7 @@ Directive read_directive(const std::string& format, size_t& at)
 int64_t whole(const Value& value)
 {
     if (!value.is(Value::Kind::Float)) return value.integer();
-    if (!(std::abs(value.number()) < 9e18)) fail_run("a number is too large for %d");
+    if (!(std::abs(value.number()) < 9e18)) fail_run(Text("a number is too large for %d"));
     return static_cast<int64_t>(value.number());
 }
 
@@ -85,8 +90,9 @@ std::string digits(const Directive& d, const Value& value)
 
 std::string number_text(const Directive& d, const Value& value)
 {
-    if (!value.is_number()) fail_run(std::string("%") + d.letter + " needs a number, not " + value.type_name());
-    if (d.alternative) fail_unsupported("format", std::string("%#") + d.letter);
+    if (!value.is_number())
+        fail_run(Text("{0} needs a number, not {1}", std::string("%") + d.letter, value.type_name()));
+    if (d.alternative) unsupported(std::string("%#") + d.letter);
     const std::string sign = value.number() < 0 ? "-" : d.sign ? "+" : d.space ? " " : "";
     return sign + digits(d, value);
 }
@@ -120,8 +126,8 @@ std::string format_percent(const std::string& format, const std::vector<Value>& 
         }
         const bool is_text = d.letter == 's' || d.letter == 'r';
         if (!is_text && std::string_view("diuxXofeEgG").find(d.letter) == std::string_view::npos)
-            fail_unsupported("format", std::string("%") + d.letter);
-        if (used == values.size()) fail_run("a format has more directives than values");
+            unsupported(std::string("%") + d.letter);
+        if (used == values.size()) fail_run(Text("a format has more directives than values"));
         const Value& value = values[used++];
         std::string text = !is_text          ? number_text(d, value)
                            : d.letter == 's' ? to_text(value, meter)
@@ -131,7 +137,7 @@ std::string format_percent(const std::string& format, const std::vector<Value>& 
         out += padded(d, std::move(text), !is_text);
         meter.make(d.width);
     }
-    if (used < values.size()) fail_run("a format has fewer directives than values");
+    if (used < values.size()) fail_run(Text("a format has fewer directives than values"));
     meter.make(out.size());
     return out;
 }

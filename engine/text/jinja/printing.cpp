@@ -179,7 +179,7 @@ public:
             write_dict(value.dict(), level);
             return;
         default:
-            fail_run("a value of type " + value.type_name() + " cannot be written as JSON");
+            fail_run(Text("a value of type {0} cannot be written as JSON", value.type_name()));
         }
     }
     std::string out;
@@ -254,7 +254,7 @@ private:
         case Value::Kind::Float:
             return json_float(key.number());
         default:
-            fail_run("a " + key.type_name() + " cannot be a key in JSON");
+            fail_run(Text("a {0} cannot be a key in JSON", key.type_name()));
         }
     }
     void write_dict(const Dict& dict, size_t level)

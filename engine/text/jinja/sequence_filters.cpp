@@ -19,7 +19,7 @@ using Kind = Value::Kind;
 Value attribute_of(Runtime& runtime, Value value, const Value& path)
 {
     if (path.is_integer()) return get_item(runtime, value, path);
-    if (!path.is(Kind::String)) fail_run("an attribute's name is a " + path.type_name() + ", not a str");
+    if (!path.is(Kind::String)) fail_run(Text("an attribute's name is a {0}, not a str", path.type_name()));
     std::string_view rest = path.text();
     for (;;) {
         const size_t dot = rest.find('.');
@@ -81,7 +81,7 @@ Value dictsort(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     const bool case_sensitive = arguments.next_flag("case_sensitive", false);
     const Value by = arguments.next_or("by", "key");
     const bool reverse = arguments.next_flag("reverse", false);
-    if (!input.is(Kind::Dict)) fail_run("'dictsort' needs a dict, not " + input.type_name());
+    if (!input.is(Kind::Dict)) fail_run(Text("{0} needs a dict, not {1}", "'dictsort'", input.type_name()));
     const Value items = items_of(input.dict(), runtime.meter);
     const Value part = by.is(Kind::String) && by.text() == "value" ? int64_t{1} : int64_t{0};
     std::vector<Value> sorted;
@@ -112,7 +112,7 @@ Value extreme(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     const bool case_sensitive = arguments.next_flag("case_sensitive", false);
     const Value attribute = arguments.next_or("attribute", None{});
     const std::vector<Value> items = iterate(input, runtime.meter);
-    if (items.empty()) return Value::undefined("there is no item, so none is the largest or smallest");
+    if (items.empty()) return Value::undefined(Text("there is no item, so none is the largest or smallest"));
     const std::vector<Value> keys = sort_keys(runtime, items, attribute, case_sensitive);
     size_t best = 0;
     for (size_t i = 1; i < items.size(); ++i) {
@@ -161,12 +161,12 @@ Value list(Runtime& runtime, const Value& input, ArgumentReader&)
 Value first(Runtime& runtime, const Value& input, ArgumentReader&)
 {
     const std::vector<Value> items = iterate(input, runtime.meter);
-    return items.empty() ? Value::undefined("there is no first item") : items.front();
+    return items.empty() ? Value::undefined(Text("there is no first item")) : items.front();
 }
 Value last(Runtime& runtime, const Value& input, ArgumentReader&)
 {
     const std::vector<Value> items = iterate(input, runtime.meter);
-    return items.empty() ? Value::undefined("there is no last item") : items.back();
+    return items.empty() ? Value::undefined(Text("there is no last item")) : items.back();
 }
 
 Value reverse(Runtime& runtime, const Value& input, ArgumentReader&)
@@ -183,7 +183,7 @@ Value reverse(Runtime& runtime, const Value& input, ArgumentReader&)
 Value items(Runtime& runtime, const Value& input, ArgumentReader&)
 {
     if (input.is(Kind::Undefined)) return Value::list({});
-    if (!input.is(Kind::Dict)) fail_run("'items' needs a dict, not " + input.type_name());
+    if (!input.is(Kind::Dict)) fail_run(Text("{0} needs a dict, not {1}", "'items'", input.type_name()));
     return items_of(input.dict(), runtime.meter);
 }
 
@@ -271,8 +271,8 @@ Value apply_filter(Runtime& runtime, std::string_view name, const Value& input, 
     const Meter::Level level(runtime.meter); // filters such as map call filters
     const Native in_text = find_text_filter(name);
     const Native filter = in_text ? in_text : find_sequence_filter(name);
-    if (!filter) fail_unsupported("filter", std::string(name));
-    ArgumentReader reader("filter '" + std::string(name) + "'", std::move(arguments), runtime.meter);
+    if (!filter) fail_unsupported(Text("it uses filter '{0}', which is not supported", printable(name)));
+    ArgumentReader reader(Text("filter '{0}'", name), std::move(arguments), runtime.meter);
     Value result = filter(runtime, input, reader);
     reader.finish();
     return result;

@@ -51,7 +51,7 @@ private:
         } else if (letter == 'x' || letter == 'u' || letter == 'U') {
             replace_code(letter == 'x' ? 2 : letter == 'u' ? 4 : 8);
         } else if (letter == 'N') {
-            fail_syntax(line_, "a character is given by name, which is not supported");
+            fail_syntax(line_, Text("a character is given by name, which is not supported"));
         } else {
             keep();
         }
@@ -62,7 +62,7 @@ private:
         const size_t begin = at_;
         const char32_t code = read_code(text_, at_, digits, 16);
         if (at_ != begin + digits || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-            fail_syntax(line_, "a character code in a string is malformed");
+            fail_syntax(line_, Text("a character code in a string is malformed"));
         append_utf8(code, out_);
     }
 

@@ -23,7 +23,8 @@ Value stripped(Runtime& runtime, const Value& self, ArgumentReader& arguments, b
 {
     const Value chars = arguments.next_or("chars", None{});
     if (chars.is(Value::Kind::None)) return like(self, std::string(strip(self.text(), at_start, at_end, is_space)));
-    if (!chars.is(Value::Kind::String)) fail_run(arguments.callee() + " needs a str, not " + chars.type_name());
+    if (!chars.is(Value::Kind::String))
+        fail_run(Text("{0} needs a str, not {1}", arguments.callee(), chars.type_name()));
     runtime.meter.make(chars.text().size() * sizeof(char32_t));
     std::u32string set = code_points(chars.text());
     std::sort(set.begin(), set.end());
@@ -90,8 +91,8 @@ std::vector<Value> split_at_last(std::string_view text, const std::string& separ
 
 std::string separator_of(const Value& value, Meter& meter)
 {
-    if (!value.is(Value::Kind::String)) fail_run("a separator is a " + value.type_name() + ", not a str");
-    if (value.text().empty()) fail_run("a separator is empty");
+    if (!value.is(Value::Kind::String)) fail_run(Text("a separator is a {0}, not a str", value.type_name()));
+    if (value.text().empty()) fail_run(Text("a separator is empty"));
     meter.make(value.text().size());
     return value.text();
 }
@@ -111,7 +112,9 @@ Value split_right(Runtime& runtime, const Value& self, ArgumentReader& arguments
     const int64_t most = arguments.next_integer("maxsplit", -1);
     runtime.meter.make(self.text().size() * 16);
     if (separator.is(Value::Kind::None) && most < 0) return Value::list(words(self.text(), -1));
-    if (separator.is(Value::Kind::None)) fail_unsupported("of method 'rsplit' the argument", "maxsplit");
+    if (separator.is(Value::Kind::None))
+        fail_unsupported(
+            Text("it calls {0} with the argument '{1}', which is not supported", arguments.callee(), "maxsplit"));
     return Value::list(split_at_last(self.text(), separator_of(separator, runtime.meter), most, runtime.meter));
 }
 
@@ -127,7 +130,7 @@ Value split_lines(Runtime& runtime, const Value& self, ArgumentReader& arguments
 
 // Whether the argument, or one of its items, is a text for which `is_it` holds.
 template<class IsIt>
-bool any_text(Runtime& runtime, const Value& wanted, const std::string& callee, const IsIt& is_it)
+bool any_text(Runtime& runtime, const Value& wanted, const Text& callee, const IsIt& is_it)
 {
     const auto holds = [&](const Value& each) {
         runtime.meter.step();
@@ -136,7 +139,8 @@ bool any_text(Runtime& runtime, const Value& wanted, const std::string& callee, 
         return is_it(each.text());
     };
     if (wanted.is(Value::Kind::String)) return holds(wanted);
-    if (!wanted.is_tuple()) fail_run(callee + " needs a str or a tuple of str, not " + wanted.type_name());
+    if (!wanted.is_tuple())
+        fail_run(Text("{0} needs a str or a tuple of str, not {1}", callee, wanted.type_name()));
     return std::any_of(wanted.items().begin(), wanted.items().end(), holds);
 }
 
@@ -211,7 +215,8 @@ Value join(Runtime& runtime, const Value& self, ArgumentReader& arguments)
     std::string text;
     const std::vector<Value> parts = iterate(arguments.require("iterable"), runtime.meter);
     for (size_t i = 0; i < parts.size(); ++i) {
-        if (!parts[i].is(Value::Kind::String)) fail_run("'join' needs str, not " + parts[i].type_name());
+        if (!parts[i].is(Value::Kind::String))
+            fail_run(Text("{0} needs a str, not {1}", "'join'", parts[i].type_name()));
         const std::string part = (i > 0 ? self.text() : "") + parts[i].text();
         runtime.meter.make(part.size());
         text += part;

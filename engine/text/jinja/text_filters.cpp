@@ -55,8 +55,9 @@ Value indent(Runtime& runtime, const Value& input, ArgumentReader& arguments)
 {
     const Value width = arguments.next_or("width", int64_t{4});
     const bool first = arguments.next_flag("first", false), blank = arguments.next_flag("blank", false);
-    if (!width.is(Kind::String) && !width.is_integer()) fail_run("the width of an indent is no int or str");
-    if (width.is_integer() && width.integer() > 1000) fail_limit("it indents by more than 1000 spaces");
+    if (!width.is(Kind::String) && !width.is_integer())
+        fail_run(Text("the width of 'indent' is neither an int nor a str"));
+    if (width.is_integer() && width.integer() > 1000) fail_limit(Text("it indents by more than 1000 spaces"));
     const std::string margin = width.is(Kind::String)
                                    ? width.text()
                                    : std::string(static_cast<size_t>(std::max<int64_t>(width.integer(), 0)), ' ');
@@ -78,7 +79,7 @@ Value tojson(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     const Value indent = arguments.next_or("indent", None{});
     const Value separators = arguments.next_or("separators", None{});
     style.sort_keys = arguments.next_flag("sort_keys", false);
-    if (indent.is_integer() && indent.integer() > 1000) fail_limit("it indents by more than 1000 spaces");
+    if (indent.is_integer() && indent.integer() > 1000) fail_limit(Text("it indents by more than 1000 spaces"));
     if (indent.is(Kind::String)) style.indent = indent.text();
     if (indent.is_integer())
         style.indent = std::string(static_cast<size_t>(std::max<int64_t>(indent.integer(), 0)), ' ');
@@ -124,7 +125,7 @@ Value center(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     const int64_t width = arguments.next_integer("width", 80);
     const auto size = static_cast<int64_t>(count_code_points(text));
     if (width <= size) return text;
-    if (width > 10000) fail_limit("it centres a text in more than 10000 characters");
+    if (width > 10000) fail_limit(Text("it centres a text in more than 10000 characters"));
     const int64_t missing = width - size, left = missing / 2 + (missing & width & 1); // as str.center
     return std::string(static_cast<size_t>(left), ' ') + text +
            std::string(static_cast<size_t>(missing - left), ' ');
@@ -174,7 +175,7 @@ Value to_integer(Runtime&, const Value& input, ArgumentReader& arguments)
 {
     Value fallback = arguments.next_or("default", int64_t{0});
     const int64_t base = arguments.next_integer("base", 10);
-    if (base < 2 || base > 36) fail_run("the base of an int is not between 2 and 36");
+    if (base < 2 || base > 36) fail_run(Text("the base of an int is not between 2 and 36"));
     if (input.is_integer()) return input.integer();
     std::optional<Value> number;
     if (input.is(Kind::Float)) number = truncated(input.number());
@@ -199,7 +200,7 @@ Value to_float(Runtime&, const Value& input, ArgumentReader& arguments)
 
 Value absolute(Runtime&, const Value& input, ArgumentReader&)
 {
-    if (!input.is_number()) fail_run("'abs' needs a number, not " + input.type_name());
+    if (!input.is_number()) fail_run(Text("{0} needs a number, not {1}", "'abs'", input.type_name()));
     if (input.is(Kind::Float)) return std::abs(input.number());
     return input.integer() < 0 ? negative(input) : Value(input.integer());
 }
@@ -224,8 +225,8 @@ Value round(Runtime&, const Value& input, ArgumentReader& arguments)
 {
     const int64_t digits = arguments.next_integer("precision", 0);
     const Value method = arguments.next_or("method", "common");
-    if (!input.is_number()) fail_run("'round' needs a number, not " + input.type_name());
-    if (!method.is(Kind::String)) fail_run("the method of 'round' is no str");
+    if (!input.is_number()) fail_run(Text("{0} needs a number, not {1}", "'round'", input.type_name()));
+    if (!method.is(Kind::String)) fail_run(Text("the method of 'round' is no str"));
     if (method.text() == "common") {
         if (input.is_integer() && digits >= 0) return input.integer();
         return rounded(input.number(), digits);
@@ -233,7 +234,7 @@ Value round(Runtime&, const Value& input, ArgumentReader& arguments)
     const double unit = std::pow(10.0, static_cast<double>(digits));
     if (method.text() == "ceil") return std::ceil(input.number() * unit) / unit;
     if (method.text() == "floor") return std::floor(input.number() * unit) / unit;
-    fail_run("'round' has no method '" + printable(method.text()) + "'");
+    fail_run(Text("'round' has no method '{0}'", printable(method.text())));
 }
 
 constexpr std::array<Named<Native>, 20> filters = {{{"abs", absolute},

@@ -52,12 +52,12 @@ void TokenStream::fail_unexpected() const
     const Token& token = current();
     switch (token.kind) {
     case Token::Kind::End:
-        fail_syntax(token.line, "the template ends in the middle of a statement");
+        fail_syntax(token.line, Text("the template ends in the middle of a statement"));
     case Token::Kind::BlockEnd:
     case Token::Kind::PrintEnd:
-        fail_syntax(token.line, "the end of a tag is unexpected");
+        fail_syntax(token.line, Text("the end of a tag is unexpected"));
     default:
-        fail_syntax(token.line, "'" + printable(token.text) + "' is unexpected");
+        fail_syntax(token.line, Text("'{0}' is unexpected", printable(token.text)));
     }
 }
 

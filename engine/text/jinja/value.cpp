@@ -15,7 +15,7 @@ namespace {
 size_t depth_with(size_t depth)
 {
     if (depth >= limits::value_depth)
-        fail_limit("it nests lists and dicts more than " + std::to_string(limits::value_depth) + " deep");
+        fail_limit(Text("it nests lists and dicts more than {0} deep", limits::value_depth));
     return depth + 1;
 }
 
@@ -37,8 +37,7 @@ constexpr size_t longest_key = 65536; // copied at every lookup
 
 void check_key(size_t bytes)
 {
-    if (bytes > longest_key)
-        fail_limit("it uses a text of more than " + std::to_string(longest_key) + " bytes as a key");
+    if (bytes > longest_key) fail_limit(Text("it uses a text of more than {0} bytes as a key", longest_key));
 }
 
 // The same text for all keys that Python considers equal.
@@ -85,9 +84,9 @@ Value::Value(Dict dict) : kind_(Kind::Dict), shared_(std::make_shared<Dict>(std:
 Value::Value(std::shared_ptr<Function> function) : kind_(Kind::Function), shared_(std::move(function)) {}
 Value::Value(std::shared_ptr<LoopState> loop) : kind_(Kind::Loop), shared_(std::move(loop)) {}
 
-Value Value::undefined(std::string why)
+Value Value::undefined(Text why)
 {
-    return {Kind::Undefined, std::make_shared<std::string>(std::move(why))};
+    return {Kind::Undefined, std::make_shared<Text>(std::move(why))};
 }
 
 const std::vector<Value>& Value::items() const
@@ -142,9 +141,9 @@ bool Value::truth() const
     return false;
 }
 
-std::string Value::why_undefined() const
+Text Value::why_undefined() const
 {
-    return shared_ ? *static_cast<const std::string*>(shared_.get()) : "a value is undefined";
+    return shared_ ? *static_cast<const Text*>(shared_.get()) : Text("a value is undefined");
 }
 
 std::string Value::type_name() const
@@ -167,14 +166,14 @@ LoopState::LoopState(std::vector<Value> all) : items(std::move(all)), value_dept
 void Dict::set(Value key, Value value)
 {
     auto text = key_text(key);
-    if (!text) fail_run("a " + key.type_name() + " cannot be a dict's key");
+    if (!text) fail_run(Text("a {0} cannot be a dict's key", key.type_name()));
     set_text(*std::move(text), std::move(key), std::move(value));
 }
 
 void Dict::set(Value key, Value value, Meter& meter)
 {
     auto text = key_text(key);
-    if (!text) fail_run("a " + key.type_name() + " cannot be a dict's key");
+    if (!text) fail_run(Text("a {0} cannot be a dict's key", key.type_name()));
     meter.make(text->size());
     set_text(*std::move(text), std::move(key), std::move(value));
 }
@@ -220,7 +219,7 @@ bool equal_dicts(const Dict& a, const Dict& b, Meter& meter)
 
 [[noreturn]] void no_order(const Value& a, const Value& b)
 {
-    fail_run("'<' is not supported between " + a.type_name() + " and " + b.type_name());
+    fail_run(Text("'{0}' is not supported between {1} and {2}", "<", a.type_name(), b.type_name()));
 }
 
 } // namespace
@@ -281,7 +280,8 @@ bool contains(const Value& container, const Value& item, Meter& meter)
     case Value::Kind::Undefined:
         return false;
     case Value::Kind::String:
-        if (!item.is(Value::Kind::String)) fail_run("'in <str>' needs a str, not " + item.type_name());
+        if (!item.is(Value::Kind::String))
+            fail_run(Text("{0} needs a str, not {1}", "'in <str>'", item.type_name()));
         meter.step(container.text().size() / 16);
         if (item.text().size() > container.text().size()) return false;
         return SubstringSearch(item.text(), meter).first(container.text()) != std::string::npos;
@@ -291,7 +291,7 @@ bool contains(const Value& container, const Value& item, Meter& meter)
         return std::any_of(container.items().begin(), container.items().end(),
                            [&](const Value& each) { return equal(each, item, meter); });
     default:
-        fail_run("a " + container.type_name() + " contains nothing");
+        fail_run(Text("a {0} contains nothing", container.type_name()));
     }
 }
 
@@ -318,7 +318,7 @@ std::vector<Value> iterate(const Value& value, Meter& meter)
         }
         return items;
     default:
-        fail_run("a " + value.type_name() + " cannot be iterated over");
+        fail_run(Text("a {0} cannot be iterated over", value.type_name()));
     }
 }
 
@@ -336,7 +336,7 @@ int64_t length(const Value& value)
     case Value::Kind::Loop:
         return static_cast<int64_t>(value.loop().items.size());
     default:
-        fail_run("a " + value.type_name() + " has no length");
+        fail_run(Text("a {0} has no length", value.type_name()));
     }
 }
 

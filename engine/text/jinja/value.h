@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/text/jinja/meter.h"
+#include "kernels/base/text.h"
 
 namespace palimpsest::engine::jinja {
 
@@ -30,7 +31,7 @@ struct Scope;
 struct Sequence;
 
 struct None {};
-struct Text {
+struct String {
     std::string text;
     bool markup = false; // set by the filters safe and escape: "+" then escapes the other operand
 };
@@ -45,7 +46,7 @@ public:
     Value(int64_t value) : kind_(Kind::Integer), integer_(value) {}
     Value(double value) : kind_(Kind::Float), number_(value) {}
     Value(std::string text, bool markup = false)
-        : kind_(Kind::String), shared_(std::make_shared<Text>(Text{std::move(text), markup}))
+        : kind_(Kind::String), shared_(std::make_shared<String>(String{std::move(text), markup}))
     {
     }
     Value(const char* text) : Value(std::string(text)) {}
@@ -57,7 +58,7 @@ public:
     Value(std::shared_ptr<Function> function);
     Value(Namespace* owned_by_interpreter) : kind_(Kind::Namespace), name_space_(owned_by_interpreter) {}
     Value(std::shared_ptr<LoopState> loop);
-    static Value undefined(std::string why);
+    static Value undefined(Text why);
 
     Kind kind() const { return kind_; }
     bool is(Kind kind) const { return kind_ == kind; }
@@ -68,8 +69,8 @@ public:
     bool boolean() const { return integer_ != 0; }
     int64_t integer() const { return integer_; } // also of a boolean
     double number() const { return is(Kind::Float) ? number_ : static_cast<double>(integer_); }
-    const std::string& text() const { return static_cast<const Text*>(shared_.get())->text; }
-    bool is_markup() const { return is(Kind::String) && static_cast<const Text*>(shared_.get())->markup; }
+    const std::string& text() const { return static_cast<const String*>(shared_.get())->text; }
+    bool is_markup() const { return is(Kind::String) && static_cast<const String*>(shared_.get())->markup; }
     const std::vector<Value>& items() const;
     bool is_tuple() const;
     const Dict& dict() const;
@@ -79,7 +80,7 @@ public:
 
     bool truth() const;
     // The error message for an undefined value.
-    std::string why_undefined() const;
+    Text why_undefined() const;
     std::string type_name() const; // as in Python: "str", "list"
     size_t depth() const;          // 0 unless it is a container
 
@@ -90,7 +91,7 @@ private:
     int64_t integer_ = 0;
     double number_ = 0;
     Namespace* name_space_ = nullptr;
-    // By kind: Text, Sequence, Dict, Function, LoopState; if undefined, the reason (std::string) or null.
+    // By kind: String, Sequence, Dict, Function, LoopState; if undefined, the reason (Text) or null.
     std::shared_ptr<void> shared_;
 };
 

@@ -46,8 +46,8 @@ bool is_iterable(Runtime& runtime, const Value& value, ArgumentReader& arguments
 }
 int64_t remainder(const Value& value, int64_t divisor)
 {
-    if (!value.is_integer()) fail_run("a " + value.type_name() + " is no int");
-    if (divisor == 0) fail_run("it divides by zero");
+    if (!value.is_integer()) fail_run(Text("a {0} is no int", value.type_name()));
+    if (divisor == 0) fail_run(Text("it divides by zero"));
     return divisor == -1 ? 0 : value.integer() % divisor;
 }
 bool is_odd(Runtime&, const Value& value, ArgumentReader&)
@@ -158,8 +158,8 @@ bool apply_test(Runtime& runtime, std::string_view name, const Value& input, Cal
 {
     const Meter::Level level(runtime.meter);
     const ValueTest test = find_named(tests, name);
-    if (!test) fail_unsupported("test", std::string(name));
-    ArgumentReader reader("test '" + std::string(name) + "'", std::move(arguments), runtime.meter);
+    if (!test) fail_unsupported(Text("it uses test '{0}', which is not supported", printable(name)));
+    ArgumentReader reader(Text("test '{0}'", name), std::move(arguments), runtime.meter);
     const bool result = test(runtime, input, reader);
     reader.finish();
     return result;

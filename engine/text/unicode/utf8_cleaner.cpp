@@ -51,7 +51,8 @@ void Utf8Cleaner::decide(std::string& out)
     using namespace std::string_view_literals;
     const std::string head = std::move(head_);
     if (head.starts_with("\xFF\xFE\0\0"sv) || head.starts_with("\0\0\xFE\xFF"sv))
-        throw Error(ErrorKind::Failed, "PAL-DOC-01", "text", "it is UTF-32, which is not read", "save it as UTF-8");
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, Text("text"),
+                    Text("it is UTF-32, which is not read"), Text("save it as UTF-8"));
     size_t mark = 0;
     encoding_ = Encoding::Utf8;
     if (head.starts_with("\xEF\xBB\xBF"sv))

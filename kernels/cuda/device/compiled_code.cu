@@ -53,9 +53,10 @@ int compiled_capability()
     const cudaError_t status = cudaFuncGetAttributes(&of, reinterpret_cast<const void*>(write_compiled_for));
     if (status == cudaErrorNoKernelImageForDevice) {
         cudaGetLastError();
-        throw Error(ErrorKind::Resources, "PAL-GPU-05", "graphics card",
-                    "this build has no code for its compute capability",
-                    "build with it in PALIMPSEST_CUDA_ARCHITECTURES, or choose --device cpu");
+        throw Error(
+            ErrorKind::Resources, ErrorCode::GpuUnsupported, Text("graphics card"),
+            Text("this build has no code for its compute capability"),
+            Text("build with it in PALIMPSEST_CUDA_ARCHITECTURES, or set {0} to {1}", Setting::Device, "cpu"));
     }
     check(status);
     if (of.ptxVersion > 0) return of.ptxVersion;

@@ -67,7 +67,7 @@ CudaContext::~CudaContext()
 
 void CudaContext::finish()
 {
-    refuse_while_recording("waits for the device");
+    refuse_while_recording(Unrecordable::Wait);
     check(cudaStreamSynchronize(streams_.main()));
 }
 
@@ -75,7 +75,7 @@ void* CudaContext::scratch_memory(ScratchUse use, size_t bytes)
 {
     Scratch& scratch = scratch_[static_cast<size_t>(use)];
     if (!scratch.holds(bytes)) {
-        refuse_while_recording("claims working memory");
+        refuse_while_recording(Unrecordable::WorkingMemory);
         finish();
         scratch.grow(bytes);
     }
@@ -103,17 +103,39 @@ uint64_t CudaContext::scratch_bytes() const
     return bytes;
 }
 
-void CudaContext::refuse_while_recording(const char* what) const
+namespace {
+
+Text sentence_of(Unrecordable what, const char* operation)
+{
+    switch (what) {
+    case Unrecordable::HostMemory:
+        return Text("{0} sends host memory while operations are recorded", operation);
+    case Unrecordable::Wait:
+        return Text("{0} waits for the device while operations are recorded", operation);
+    case Unrecordable::DeviceMemory:
+        return Text("{0} claims device memory while operations are recorded", operation);
+    case Unrecordable::WorkingMemory:
+        return Text("{0} claims working memory while operations are recorded", operation);
+    case Unrecordable::Recording:
+        return Text("{0} begins another recording while operations are recorded", operation);
+    case Unrecordable::Replay:
+        break;
+    }
+    return Text("{0} runs another recording while operations are recorded", operation);
+}
+
+} // namespace
+
+void CudaContext::refuse_while_recording(Unrecordable what) const
 {
     if (!streams_.is_recording()) return;
-    throw Error(ErrorKind::Internal, "PAL-GPU-70", "recording",
-                std::string(operation_) + " " + what + " while operations are recorded",
-                "they must have run once before, and find what they read in backend memory");
+    throw Error(ErrorKind::Internal, ErrorCode::InvalidRecording, Text("recording"), sentence_of(what, operation_),
+                Text("they must have run once before, and find what they read in backend memory"));
 }
 
 void CudaContext::begin_recording()
 {
-    refuse_while_recording("begins another recording");
+    refuse_while_recording(Unrecordable::Recording);
     recorded_ = {};
     streams_.begin_recording();
 }

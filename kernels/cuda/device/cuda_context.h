@@ -58,6 +58,9 @@ enum class ScratchUse {
 };
 inline constexpr auto scratch_uses = static_cast<size_t>(ScratchUse::Count);
 
+// What a recording cannot hold: reading host memory, waiting, allocating, and other recordings.
+enum class Unrecordable { HostMemory, Wait, DeviceMemory, WorkingMemory, Recording, Replay };
+
 class CudaContext {
 public:
     explicit CudaContext(int device); // throws Error
@@ -83,7 +86,7 @@ public:
     template<class T>
     const T* send(std::span<const T> host)
     {
-        refuse_while_recording("sends host memory");
+        refuse_while_recording(Unrecordable::HostMemory);
         return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream()));
     }
     // Like send, for arrays that are often sent again: sends nothing while the device still has a copy. Valid for
@@ -91,7 +94,7 @@ public:
     template<class T>
     const T* send_cached(std::span<const T> host)
     {
-        refuse_while_recording("sends host memory");
+        refuse_while_recording(Unrecordable::HostMemory);
         if (host.size_bytes() > UploadCache::place_bytes) return send(host);
         const void* there = sent_.find(host.data(), host.size_bytes());
         if (!there) there = send_uncached(host.data(), host.size_bytes());
@@ -100,7 +103,7 @@ public:
     // Like send, into the caller's device memory; `host` may be freed at once.
     void send_to(void* to, const void* host, size_t bytes)
     {
-        refuse_while_recording("sends host memory");
+        refuse_while_recording(Unrecordable::HostMemory);
         ring_.send_to(to, host, bytes, stream());
     }
     void finish(); // waits for the stream; throws Error if something failed
@@ -110,9 +113,8 @@ public:
 
     // Sets the name of the current operation, for error messages.
     void enter(const char* operation) { operation_ = operation; }
-    // Throws Error (Internal) with this predicate: a recording can neither read host memory, nor wait, nor grow
-    // scratch.
-    void refuse_while_recording(const char* what) const;
+    // Throws Error (Internal) that names the current operation and what it does.
+    void refuse_while_recording(Unrecordable what) const;
 
     // True if a kernel that is launched now may begin before the previous one ends: only in a recording, and only
     // if its one dependency is a kernel.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <string>
+#include <utility>
 
 #include "kernels/base/error.h"
 
@@ -22,9 +22,9 @@ bool is_sticky(cudaError_t status)
     return std::find(sticky_codes.begin(), sticky_codes.end(), static_cast<int>(status)) != sticky_codes.end();
 }
 
-[[noreturn]] void report(const char* code, const std::string& what, const char* remedy)
+[[noreturn]] void report(ErrorCode code, Text what, Text remedy)
 {
-    throw Error(ErrorKind::Resources, code, "graphics card", what, remedy);
+    throw Error(ErrorKind::Resources, code, Text("graphics card"), std::move(what), std::move(remedy));
 }
 
 } // namespace
@@ -33,16 +33,19 @@ void check(cudaError_t status)
 {
     if (status == cudaSuccess) return;
     cudaGetLastError(); // clears errors that are not sticky, or the next launch would report them again
-    const std::string name = std::string(" (") + cudaGetErrorName(status) + ")";
+    const char* const name = cudaGetErrorName(status);
     if (status == cudaErrorMemoryAllocation)
-        report("PAL-GPU-02", "its memory is full" + name,
-               "choose a smaller budget, chunk or model, or --device cpu");
+        report(ErrorCode::GpuMemoryFull, Text("its memory is full ({0})", name),
+               Text("choose a smaller {0} or {1}, or a smaller model, or set {2} to {3}", Setting::Budget,
+                    Setting::Chunk, Setting::Device, "cpu"));
     note(status);
     if (is_sticky(status)) {
-        report("PAL-GPU-03", "it stopped responding" + name,
-               "start the program again to use it again, or choose --device cpu");
+        report(
+            ErrorCode::GpuLost, Text("it stopped responding ({0})", name),
+            Text("restart the program to use the graphics card again, or set {0} to {1}", Setting::Device, "cpu"));
     }
-    report("PAL-GPU-04", "it refused a command" + name, "choose --device cpu");
+    report(ErrorCode::GpuRefused, Text("it refused a command ({0})", name),
+           Text("set {0} to {1}", Setting::Device, "cpu"));
 }
 
 void note(cudaError_t status) noexcept

@@ -5,8 +5,8 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Throws Error (Resources): PAL-GPU-02 if memory is short, PAL-GPU-03 if the device has failed and this process
-// cannot use it any more ("sticky"), PAL-GPU-04 otherwise.
+// Throws Error (Resources): GpuMemoryFull if memory is short, GpuLost if the device has failed and this process
+// cannot use it any more ("sticky"), GpuRefused otherwise.
 void check(cudaError_t status);
 // For code that must not throw: only records a failed device.
 void note(cudaError_t status) noexcept;

@@ -27,7 +27,7 @@ std::unique_ptr<GraphRecording> record(const std::function<void()>& operations, 
 
 bool replay(const Recording& recording, CudaContext& context)
 {
-    context.refuse_while_recording("runs another recording");
+    context.refuse_while_recording(Unrecordable::Replay);
     const auto& recorded = static_cast<const GraphRecording&>(recording);
     if (!context.is_still_there(recorded.scratch())) return false;
     check(cudaGraphLaunch(recorded.graph(), context.stream()));

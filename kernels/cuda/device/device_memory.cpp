@@ -20,11 +20,12 @@ std::string mebibytes(size_t bytes)
 {
     size_t unused = 0, total = 0;
     check(cudaMemGetInfo(&unused, &total));
-    throw Error(ErrorKind::Resources, "PAL-GPU-02", "graphics card",
-                mebibytes(bytes) + " of its memory are needed but " + mebibytes(unused) + " of " +
-                    mebibytes(total) + " are free",
-                "choose a budget, chunk or model that needs at most " + mebibytes(unused) +
-                    " here, or --device cpu");
+    throw Error(ErrorKind::Resources, ErrorCode::GpuMemoryFull, Text("graphics card"),
+                Text("{0} of its memory are needed but {1} of {2} are free", mebibytes(bytes), mebibytes(unused),
+                     mebibytes(total)),
+                Text("choose a smaller {0} or {1}, or a smaller model, so that at most {2} are needed here, or set "
+                     "{3} to {4}",
+                     Setting::Budget, Setting::Chunk, mebibytes(unused), Setting::Device, "cpu"));
 }
 
 } // namespace

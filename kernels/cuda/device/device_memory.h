@@ -5,7 +5,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Allocates uninitialised memory on the current device, 256-byte aligned. Throws Error (Resources, PAL-GPU-02)
+// Allocates uninitialised memory on the current device, 256-byte aligned. Throws Error (Resources, GpuMemoryFull)
 // that states the memory needed, the memory free, and what to choose instead.
 void* allocate_device(size_t bytes);
 

@@ -61,9 +61,9 @@ Functions functions_of(void* library)
 void require(cublasStatus_t status)
 {
     if (status != CUBLAS_STATUS_SUCCESS)
-        throw Error(ErrorKind::Resources, "PAL-GPU-04", "cuBLASLt",
-                    "a matrix product failed with status " + std::to_string(static_cast<int>(status)),
-                    "use --device cpu, and report this as a bug");
+        throw Error(ErrorKind::Resources, ErrorCode::GpuRefused, Text::verbatim("cuBLASLt"),
+                    Text("a matrix product failed with status {0}", static_cast<int>(status)),
+                    Text("set {0} to {1}, and report this as a bug", Setting::Device, "cpu"));
 }
 
 // A descriptor of the library, destroyed by the library's function.

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "kernels/cuda/device/cuda_error.h"
 
@@ -29,16 +30,16 @@ std::string file_of(void* library)
 }
 
 // Returns why an opened library cannot be used; empty if it can.
-std::string refusal(CublasLtLibrary& of, CublasLtTrial trial)
+Text refusal(CublasLtLibrary& of, CublasLtTrial trial)
 {
     using Create = int(void** handle);
     auto* const create = reinterpret_cast<Create*>(dlsym(of.library, "cublasLtCreate"));
-    if (create == nullptr) return "it lacks cublasLtCreate";
+    if (create == nullptr) return Text("it lacks {0}", "cublasLtCreate");
     for (const char* function : functions)
-        if (dlsym(of.library, function) == nullptr) return std::string("it lacks ") + function;
-    if (trial == CublasLtTrial::Load) return "";
+        if (dlsym(of.library, function) == nullptr) return Text("it lacks {0}", function);
+    if (trial == CublasLtTrial::Load) return {};
     const int status = create(&of.handle);
-    return status == 0 ? "" : "it creates no handle (status " + std::to_string(status) + ")";
+    return status == 0 ? Text() : Text("it creates no handle (status {0})", status);
 }
 
 } // namespace
@@ -46,19 +47,23 @@ std::string refusal(CublasLtLibrary& of, CublasLtTrial trial)
 CublasLtLibrary open_cublaslt(std::span<const char* const> places, CublasLtTrial trial)
 {
     CublasLtLibrary found;
+    std::vector<Text> problems;
     std::string refused; // the last refused file; the next name may resolve to it, too
     for (const char* place : places) {
         found.library = dlopen(place, RTLD_LAZY | RTLD_LOCAL);
         if (found.library == nullptr) continue;
         found.file = file_of(found.library);
         if (found.file == refused) continue;
-        const std::string why = refusal(found, trial);
-        if (why.empty()) return found;
+        const Text why = refusal(found, trial);
+        if (why.empty()) {
+            found.problem = joined(problems, "; ");
+            return found;
+        }
         refused = found.file;
-        found.problem += (found.problem.empty() ? "" : "; ") + found.file + " is not used: " + why;
+        problems.push_back(Text("{0} is not used: {1}", found.file, why));
     }
-    if (found.problem.empty()) found.problem = "no libcublasLt.so.13 or .12 was found";
-    return {nullptr, nullptr, "", "the program's own matrix products are used: " + found.problem};
+    if (problems.empty()) problems.push_back(Text("no libcublasLt.so.13 or .12 was found"));
+    return {nullptr, nullptr, "", Text("the program's own matrix products are used: {0}", joined(problems, "; "))};
 }
 
 const CublasLtLibrary& cublaslt_on(int device)

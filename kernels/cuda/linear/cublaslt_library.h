@@ -4,13 +4,15 @@
 #include <span>
 #include <string>
 
+#include "kernels/base/text.h"
+
 namespace palimpsest::kernels::cuda {
 
 struct CublasLtLibrary {
     void* library = nullptr; // from dlopen, with all functions that products need; null: not found
     void* handle = nullptr;  // from cublasLtCreate
     std::string file;
-    std::string problem; // why there is none, or why the files tried before it failed
+    Text problem; // why there is none, or why the files tried before it failed
 };
 
 // The test a library must pass: load, or also create a handle on the current device.

@@ -1,11 +1,12 @@
 // A plugin whose device 0 is the CPU, to test plugin loading without a GPU. Device 1 exists but its memory is full;
-// device 2 reports a problem of the maximum length.
+// device 2 reports a problem that is too long; device 3 finds no host memory.
 
 #include <cstring>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cuda_plugin.h"
 
+using namespace palimpsest;
 using namespace palimpsest::kernels;
 
 extern "C" {
@@ -17,12 +18,11 @@ CudaStatus palimpsest_cuda_open_1(uint64_t layout, int32_t device, CudaOpening* 
         opening->backend = new cpu::CpuBackend(1, "");
         return CudaStatus::Written;
     }
+    if (device == 3) return CudaStatus::OutOfMemory;
     std::strcpy(opening->code, device == 1 ? "PAL-GPU-02" : "PAL-GPU-01");
-    if (device == 1)
-        std::strcpy(opening->problem, "its memory is full");
-    else
-        std::memset(opening->problem, 'x', sizeof opening->problem - 1);
-    std::strcpy(opening->remedy, "choose cpu");
+    opening->problem =
+        pack(device == 1 ? Text("its memory is full") : Text::verbatim(std::string(sizeof(PackedText), 'x')));
+    opening->remedy = pack(Text("set {0} to {1}", Setting::Device, "cpu"));
     return CudaStatus::Written;
 }
 
@@ -41,8 +41,8 @@ CudaStatus palimpsest_cuda_survey_1(uint64_t layout, CudaInfo* survey) noexcept
     first.free_bytes = 1'500'000'000;
     std::strcpy(survey->devices[1].name, "Another");
     survey->devices[1].compute_capability = 61;
-    std::strcpy(survey->devices[1].problem, "its compute capability is 6.1 and 7.5 is needed");
-    std::strcpy(survey->matrix_library_problem, "not looked for");
+    survey->devices[1].problem = pack(Text("its compute capability is {0} and {1} is needed", "6.1", "7.5"));
+    survey->matrix_library_problem = pack(Text("not looked for"));
     return CudaStatus::Written;
 }
 }

@@ -69,8 +69,10 @@ private:
     Backend& device()
     {
         if (left_ == 0)
-            throw Error(ErrorKind::Resources, "PAL-GPU-03", "graphics card", "it stopped responding (a test)",
-                        "start the program again to use it again, or choose --device cpu");
+            throw Error(ErrorKind::Resources, ErrorCode::GpuLost, Text("graphics card"),
+                        Text("it stopped responding ({0})", "a test"),
+                        Text("restart the program to use the graphics card again, or set {0} to {1}",
+                             Setting::Device, "cpu"));
         --left_;
         return cpu_;
     }

@@ -163,8 +163,8 @@ void FadingTest::time_bar_replays()
 
     page.set_fading({.read =
                          [](const auto&) {
-                             throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged",
-                                         "go on");
+                             throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("fading record"),
+                                         Text("it is damaged"), Text("go on"));
                          },
                      .mark = [] { return storage::FadeRecordMark{.session = 2}; }},
                     3, 512);

@@ -108,7 +108,8 @@ void SearchTest::a_part_that_cannot_be_read_is_said()
         TextPage read(uint64_t first, uint64_t count) override
         {
             if (first == 3 * TextSource::page_tokens)
-                throw Error(ErrorKind::Failed, "PAL-DOC-05", "document 1", "it is damaged", "import it again");
+                throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", 1),
+                            Text("it is damaged"), Text("import it again"));
             return tests::SyntheticPages::read(first, count);
         }
     };

@@ -146,7 +146,8 @@ void TextSourceTest::a_damaged_text_is_said()
     class Damaged : public PageReader {
         [[noreturn]] static void refuse()
         {
-            throw Error(ErrorKind::Failed, "PAL-DOC-05", "document 1", "it is damaged", "import it again");
+            throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", 1),
+                        Text("it is damaged"), Text("import it again"));
         }
         TextPage read(uint64_t, uint64_t) override { refuse(); }
         StreamRange tokens_of(const TextPart&, ByteRange) override { refuse(); }
@@ -175,7 +176,8 @@ void TextSourceTest::what_cannot_be_opened_is_not_an_empty_text()
 {
     const SyntheticText text{1000};
     TextSource source(text.outline(), []() -> std::unique_ptr<PageReader> {
-        throw Error(ErrorKind::Failed, "PAL-DB-01", "palimpsest.db", "it cannot be opened", "look at it");
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::verbatim("palimpsest.db"),
+                    Text("it cannot be opened"), Text("look at it"));
     });
     QSignalSpy failed(&source, &TextSource::failed);
     Finding finding;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ui/base/utf8.h"
 #include "ui/engine/engine_thread.h"
 
 namespace palimpsest::ui {
@@ -38,7 +39,7 @@ public:
     std::shared_ptr<const SessionFacts> facts() const { return sessions.empty() ? nullptr : sessions.back(); }
     QString failure() const
     {
-        return failures.empty() ? QString() : failures.back().second.code;
+        return failures.empty() ? QString() : text_of(name_of(failures.back().second.code));
     } // code of the newest failure
 
     int frames = 0, library_changes = 0;

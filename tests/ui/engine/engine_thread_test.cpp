@@ -554,7 +554,8 @@ void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
     QCOMPARE(QString::fromStdString(engine_->model()->backend().name()), device);
     engine_->run({}, [&](EngineThread::Tools& tools) {
         if (QString::fromStdString(tools.model->backend().name()) != device)
-            throw Error(ErrorKind::Internal, "PAL-TEST", "compare", "it got the lost device", "");
+            throw Error(ErrorKind::Internal, ErrorCode::Internal, Text("compare"), Text("it got the lost device"),
+                        Text());
     });
     engine_->begin_session({.name = QStringLiteral("y"), .budget = QStringLiteral("64"), .chunk = 32}, {book()});
     QVERIFY(wait_until_idle());
@@ -565,7 +566,8 @@ void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
 void EngineThreadTest::a_device_that_is_lost_beside_the_session_is_used_no_more()
 {
     const auto loses = [](EngineThread::Tools&) {
-        throw Error(ErrorKind::Resources, "PAL-GPU-03", "graphics card", "it stopped responding", "restart");
+        throw Error(ErrorKind::Resources, ErrorCode::GpuLost, Text("graphics card"), Text("it stopped responding"),
+                    Text("restart"));
     };
     engine_->run({}, loses);
     QVERIFY(wait_until_idle());

@@ -12,7 +12,7 @@ class EngineValuesTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void an_error_is_a_sentence();
-    void no_remedy_is_one_for_the_command_line();
+    void other_exceptions_are_errors_too();
     void passages_stay_in_their_document();
     void the_heaviest_passage_comes_first_and_none_overlap();
     void tracing_takes_more_for_longer_turns();
@@ -20,33 +20,24 @@ private Q_SLOTS:
 
 void EngineValuesTest::an_error_is_a_sentence()
 {
-    const Failure failure =
-        failure_of(Error(ErrorKind::Failed, "PAL-DOC-03", "x.txt", "it has no text", "give one"));
-    QCOMPARE(failure.code, QStringLiteral("PAL-DOC-03"));
-    QCOMPARE(failure.sentence, QStringLiteral("x.txt: it has no text; give one [PAL-DOC-03]"));
+    const auto error = [](ErrorCode code) {
+        return Error(ErrorKind::Failed, code, Text::verbatim("x.txt"), Text("it has no text"),
+                     Text("choose a smaller {0}, {1} or model", Setting::Budget, Setting::Chunk));
+    };
+    const Failure failure = failure_of(error(ErrorCode::EmptyDocument));
+    QCOMPARE(failure.code, ErrorCode::EmptyDocument);
+    QCOMPARE(failure.sentence,
+             QStringLiteral("x.txt: it has no text; choose a smaller budget, chunk or model [PAL-DOC-03]"));
     QVERIFY(!failure.with_model);
-    QVERIFY(failure_of(Error(ErrorKind::Failed, "PAL-MODEL-02", "m", "w", "r")).with_model);
-    QCOMPARE(failure_of(std::bad_alloc()).code, QStringLiteral("PAL-MEM-01"));
-    QCOMPARE(failure_of(std::runtime_error("oh")).sentence, QStringLiteral("oh"));
+    QVERIFY(failure_of(error(ErrorCode::ModelG2)).with_model);
 }
 
-void EngineValuesTest::no_remedy_is_one_for_the_command_line()
+void EngineValuesTest::other_exceptions_are_errors_too()
 {
-    QVERIFY(!codes_with_remedy().isEmpty());
-    for (const QString& code : codes_with_remedy()) {
-        for (const char* remedy : {"give a smaller --budget", "see palimpsest sessions list"}) {
-            const QString said =
-                window_sentence(Error(ErrorKind::Usage, code.toStdString(), "--chunk", "it is wrong", remedy));
-            QVERIFY2(said.startsWith(QStringLiteral("chunk: it is wrong; ")), qPrintable(said));
-            QVERIFY2(!said.contains(QStringLiteral("--")) && !said.contains(QStringLiteral("palimpsest ")),
-                     qPrintable(said));
-            QVERIFY(said.endsWith(QStringLiteral(" [%1]").arg(code)));
-        }
-        // A remedy that names nothing of the command line is kept: it is better than a general one.
-        const QString said =
-            window_sentence(Error(ErrorKind::Usage, code.toStdString(), "x", "y", "did you mean 'z'?"));
-        QVERIFY(said.contains(QStringLiteral("did you mean 'z'?")));
-    }
+    QCOMPARE(failure_of(std::bad_alloc()).code, ErrorCode::OutOfMemory);
+    const Failure failure = failure_of(std::runtime_error("oh"));
+    QCOMPARE(failure.code, ErrorCode::Internal);
+    QCOMPARE(failure.sentence, QStringLiteral("internal error: oh; this is a bug; please report it [PAL-RUN-70]"));
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include "kernels/base/error.h"
 #include "tests/ui/support/looks.h"
 #include "tests/ui/support/patience.h"
+#include "ui/base/wording.h"
 #include "ui/policy/parameter_field.h"
 #include "ui/policy/policy_model.h"
 #include "ui/policy/policy_panel.h"
@@ -95,7 +96,7 @@ private Q_SLOTS:
         for (int r = 0; r < policies.rowCount(); ++r) {
             const engine::PolicyInfo& info = engine::policies()[static_cast<size_t>(r)];
             QCOMPARE(policies.index(r, 0).data().toString(), text(info.name));
-            QCOMPARE(policies.index(r, 0).data(PolicyModel::KeepsRole).toString(), text(info.keeps));
+            QCOMPARE(policies.index(r, 0).data(PolicyModel::KeepsRole).toString(), shown(info.keeps));
         }
     }
 
@@ -111,8 +112,8 @@ private Q_SLOTS:
                 QCOMPARE(fields[static_cast<int>(i)]->key(), text(parameter.key));
                 const auto* editor = panel->findChild<QWidget*>(QStringLiteral("parameter-") + text(parameter.key));
                 QVERIFY(editor);
-                for (const std::string& part : {parameter.meaning, parameter.default_text, parameter.range})
-                    QVERIFY2(editor->accessibleDescription().contains(text(part)), part.c_str());
+                for (const Text& part : {parameter.meaning, parameter.default_text, parameter.range})
+                    QVERIFY2(editor->accessibleDescription().contains(shown(part)), part.english().c_str());
             }
             QVERIFY2(panel->check().good(), qPrintable(panel->check().sentence));
         }
@@ -180,7 +181,7 @@ private Q_SLOTS:
                                 session_options(panel->request(), model_->config(), model_->config().context));
                 QFAIL("the engine takes it");
             } catch (const Error& error) {
-                QCOMPARE(panel->check().sentence, sentence_of(error));
+                QCOMPARE(panel->check().sentence, field_sentence(error));
             }
         }
         choose(*panel, "treekv", QStringLiteral("512"));

@@ -427,7 +427,7 @@ private Q_SLOTS:
                 storage::Document(file.fileName().toStdString(), nothing).next(block);
                 return QString();
             } catch (const Error& error) {
-                return QString::fromStdString(error.text());
+                return QString::fromStdString(error.text().english());
             }
         };
         QStringList offered;

@@ -37,7 +37,7 @@ TEST_CASE("the first cuBLASLt that creates a handle is taken, and those before i
     CHECK(found.library != nullptr);
     CHECK(found.handle != nullptr);
     CHECK(found.file == working);
-    CHECK(found.problem == no_function + "; " + no_handle);
+    CHECK(found.problem.english() == no_function + "; " + no_handle);
     const auto at_once = opened({working, failing}, CublasLtTrial::CreateHandle);
     CHECK(at_once.file == working);
     CHECK(at_once.problem.empty());
@@ -50,8 +50,8 @@ TEST_CASE("where no cuBLASLt creates a handle, the own products are used and eve
     CHECK(found.library == nullptr);
     CHECK(found.handle == nullptr);
     CHECK(found.file.empty());
-    CHECK(found.problem == own_products + no_handle + "; " + no_function);
-    CHECK(opened({absent}, CublasLtTrial::CreateHandle).problem ==
+    CHECK(found.problem.english() == own_products + no_handle + "; " + no_function);
+    CHECK(opened({absent}, CublasLtTrial::CreateHandle).problem.english() ==
           own_products + "no libcublasLt.so.13 or .12 was found");
 }
 
@@ -60,5 +60,5 @@ TEST_CASE("without a device a cuBLASLt needs only its functions", "[matrix libra
     const auto found = opened({lacking, failing}, CublasLtTrial::Load);
     CHECK(found.file == failing);
     CHECK(found.handle == nullptr);
-    CHECK(found.problem == no_function);
+    CHECK(found.problem.english() == no_function);
 }

@@ -106,8 +106,8 @@ TEST_CASE("experts are counted, and each has its own matrices")
     REQUIRE(model.find("blk.0.ffn_up.3.weight"));
     CHECK(model.find("blk.0.ffn_up.3.weight")->data == model.find("blk.0.ffn_up.0.weight")->data + 3 * 32 * 32 * 4);
     CHECK_FALSE(model.find("blk.0.ffn_up.4.weight"));
-    check_refused(with(4, 5, 4), "12", "'llama.expert_used_count' is 5 of 4 experts");
-    check_refused(with(4, 0, 4), "12", "'llama.expert_used_count' is 0 of 4 experts");
+    check_refused(with(4, 5, 4), "12", "'llama.expert_used_count' is 5, expected 1 to 4, the number of experts");
+    check_refused(with(4, 0, 4), "12", "'llama.expert_used_count' is 0, expected 1 to 4, the number of experts");
     check_refused(with(4, 2, 3), "14", "tensor 'blk.0.ffn_gate_exps.weight' does not hold 4 experts");
 }
 

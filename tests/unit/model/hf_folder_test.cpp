@@ -7,6 +7,7 @@
 #include "engine/model/files/model_identity.h"
 #include "engine/model/files/open_model.h"
 #include "tests/support/catch.h"
+#include "tests/support/fixtures/english.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"
 #include "tests/support/fixtures/tiny_model.h"
@@ -172,7 +173,7 @@ TEST_CASE("extra tensors are warned of, derived ones are not")
     entries["model.layers.odd"] = {"I64", {1}, Bytes().pad_to(8)};
     TinyFolder folder;
     folder.weights["model.safetensors"] = safetensors(entries);
-    CHECK(assemble_hf_model(folder.files()).warnings ==
+    CHECK(english(assemble_hf_model(folder.files()).warnings) ==
           std::vector<std::string>{
               "tensor 'model.layers.0.odd' is not used", "tensor 'model.layers.odd' is not used",
               "the folder has neither tokenizer.json nor tokenizer.model: only token ids can be given"});
@@ -217,7 +218,7 @@ TEST_CASE("folders on disk")
     CHECK(model.mappings.size() == 3);
     CHECK(full_hash(model) != first);
     REQUIRE(model.warnings.size() == 1);
-    CHECK_THAT(model.warnings[0], Catch::Contains("'WordPiece'"));
+    CHECK_THAT(model.warnings[0].english(), Catch::Contains("'WordPiece'"));
     write(folder / "tokenizer.json", "{}");
     check(refused([&] { open_model(folder); }), "T1", "it has no 'model'");
 }

@@ -37,7 +37,7 @@ TEST_CASE("G1 opens regular files only")
 {
     const ScratchFolder scratch;
     const auto open = [&](const char* name) {
-        return refused([&] { MappedFile::open(scratch.path() / name, 100, "01"); });
+        return refused([&] { MappedFile::open(scratch.path() / name, 100, ErrorCode::ModelG1); });
     };
     check(open("absent"), "01", "there is no such file; check the path");
     write(scratch.path() / "empty", "");
@@ -46,10 +46,12 @@ TEST_CASE("G1 opens regular files only")
     check(open("long"), "01", "the file has 101 bytes, the limit is 100");
     REQUIRE(mkfifo((scratch.path() / "fifo").c_str(), 0600) == 0);
     check(open("fifo"), "01", "it is not a regular file"); // without waiting for a writer
-    check(refused([&] { MappedFile::open(scratch.path(), 100, "01"); }), "01", "it is not a regular file");
-    check(refused([] { MappedFile::open("/dev/zero", 100, "01"); }), "01", "it is not a regular file");
+    check(refused([&] { MappedFile::open(scratch.path(), 100, ErrorCode::ModelG1); }), "01",
+          "it is not a regular file");
+    check(refused([] { MappedFile::open("/dev/zero", 100, ErrorCode::ModelG1); }), "01",
+          "it is not a regular file");
     try {
-        MappedFile::open(scratch.path() / "absent", 100, "01");
+        MappedFile::open(scratch.path() / "absent", 100, ErrorCode::ModelG1);
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::NotFound);
     }
@@ -97,19 +99,19 @@ TEST_CASE("G16 notices files that are rewritten, replaced or removed")
         return refused([&] { file->check_unchanged(); });
     };
     write(path, text);
-    auto file = MappedFile::open(path, 1 << 20, "01");
+    auto file = MappedFile::open(path, 1 << 20, ErrorCode::ModelG1);
     CHECK(unchanged(file).code.empty());
     const timespec times[2] = {{0, UTIME_OMIT}, {1000, 0}};
     REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
     check(unchanged(file), "16", "the file was rewritten while it was read");
 
-    file = MappedFile::open(path, 1 << 20, "01");
+    file = MappedFile::open(path, 1 << 20, ErrorCode::ModelG1);
     write(scratch.path() / "other", text);
     std::filesystem::rename(scratch.path() / "other", path);
     check(unchanged(file), "16", "the file was replaced or removed");
     CHECK(file->text() == text); // the descriptor keeps the old file
 
-    file = MappedFile::open(path, 1 << 20, "01");
+    file = MappedFile::open(path, 1 << 20, ErrorCode::ModelG1);
     std::filesystem::remove(path);
     check(unchanged(file), "16", "the file was replaced or removed");
 }
@@ -134,7 +136,7 @@ TEST_CASE("guards come and go with their mappings")
     write(scratch.path() / "file", "x");
     std::vector<std::shared_ptr<MappedFile>> files;
     for (int i = 0; i < 300; ++i)
-        files.push_back(MappedFile::open(scratch.path() / "file", 10, "01"));
+        files.push_back(MappedFile::open(scratch.path() / "file", 10, ErrorCode::ModelG1));
     files.clear();
-    CHECK(MappedFile::open(scratch.path() / "file", 10, "01")->text() == "x");
+    CHECK(MappedFile::open(scratch.path() / "file", 10, ErrorCode::ModelG1)->text() == "x");
 }

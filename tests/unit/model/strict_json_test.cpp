@@ -11,7 +11,7 @@ namespace {
 
 nlohmann::json parse(std::string_view text, JsonLimits limits = {4, 100})
 {
-    return parse_strict_json(text, limits, Refusal("a.json"), "C1");
+    return parse_strict_json(text, limits, Refusal("a.json"), ErrorCode::ModelC1);
 }
 
 void check(std::string_view text, const std::string& part)

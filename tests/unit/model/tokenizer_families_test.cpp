@@ -86,7 +86,7 @@ Vocabulary gguf_of(const json& tokenizer, const std::string& pre)
     const Refusal refuse("test.gguf");
     const auto file =
         GgufFile::parse({reinterpret_cast<const std::byte*>(bytes.text().data()), bytes.size()}, refuse);
-    std::vector<std::string> warnings;
+    std::vector<Text> warnings;
     Vocabulary vocabulary = gguf_vocabulary(file, pieces.size(), refuse, warnings);
     CHECK(warnings.empty());
     return vocabulary;
@@ -287,10 +287,10 @@ TEST_CASE("a GGUF whose pre-tokenizer is unknown has no tokenizer, and the warni
         const Refusal refuse("test.gguf");
         const auto file =
             GgufFile::parse({reinterpret_cast<const std::byte*>(bytes.text().data()), bytes.size()}, refuse);
-        std::vector<std::string> warnings;
+        std::vector<Text> warnings;
         CHECK(gguf_vocabulary(file, 1, refuse, warnings).kind == Vocabulary::Kind::None);
         REQUIRE(warnings.size() == 1);
-        return warnings.front();
+        return warnings.front().english();
     };
     CHECK(warning_of().find("does not name its pre-tokenizer") != std::string::npos);
     builder.set_string("tokenizer.ggml.pre", "kimi-k2");

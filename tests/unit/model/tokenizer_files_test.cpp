@@ -189,12 +189,12 @@ TEST_CASE("special tokens come from the most specific file that names them")
     folder.generation_config = R"({"eos_token_id":[2, 7]})";
     CHECK(vocabulary(folder).other_ends == std::vector<TokenId>{2, 7});
     folder.generation_config = R"({"eos_token_id":[20, 7, -1]})"; // 20 and -1 are not in the vocabulary
-    std::vector<std::string> warnings;
+    std::vector<Text> warnings;
     HfConfig config;
     config.model.vocabulary = 20;
     CHECK(hf_vocabulary(folder.files().tokenizer, config, warnings).other_ends == std::vector<TokenId>{7});
     REQUIRE(warnings.size() == 2);
-    CHECK(warnings[0].find("the end token 20 is none of the 20 tokens") != std::string::npos);
+    CHECK(warnings[0].english().find("the end token 20 is none of the 20 tokens") != std::string::npos);
     folder.generation_config = R"({"eos_token_id":"</s>"})";
     check(refused([&] { vocabulary(folder); }), "T7", "'eos_token_id' is neither an id nor a list of ids");
 

@@ -29,7 +29,7 @@ void check_refused(const std::string& spec, const StreamShape& shape, const std:
         FAIL("accepted: " << spec);
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::Usage);
-        CHECK(error.code() == "PAL-PIN-01");
+        CHECK(error.code() == ErrorCode::PinsExceedBudget);
         CHECK_THAT(error.what(), Catch::Contains(words));
     }
 }

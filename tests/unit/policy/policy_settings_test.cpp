@@ -25,95 +25,106 @@ std::string resolved(const std::string& spec, PolicyContext where = context)
 
 struct Refusal {
     std::string spec;
-    std::string code;
+    ErrorCode code;
     std::string words;
     PolicyContext where = context;
 };
 
 const std::vector<Refusal> refusals = {
     // not a spec
-    {"", "PAL-POLICY-01", "the name is missing"},
-    {":sinks=4", "PAL-POLICY-01", "the name is missing"},
-    {"treekv:", "PAL-POLICY-02", "'' is not key=value"},
-    {"treekv:sinks", "PAL-POLICY-02", "'sinks' is not key=value"},
-    {"treekv:=4", "PAL-POLICY-02", "'=4' is not key=value"},
-    {"treekv:sinks=4,", "PAL-POLICY-02", "'' is not key=value"},
-    {"treekv:sinks=4,sinks=5", "PAL-POLICY-02", "parameter 'sinks' is given twice"},
-    {"treekv:sinks=", "PAL-POLICY-03", "parameter 'sinks' has no value"},
+    {"", ErrorCode::UnknownPolicy, "the name is missing"},
+    {":sinks=4", ErrorCode::UnknownPolicy, "the name is missing"},
+    {"treekv:", ErrorCode::UnknownPolicyParameter, "'' is not key=value"},
+    {"treekv:sinks", ErrorCode::UnknownPolicyParameter, "'sinks' is not key=value"},
+    {"treekv:=4", ErrorCode::UnknownPolicyParameter, "'=4' is not key=value"},
+    {"treekv:sinks=4,", ErrorCode::UnknownPolicyParameter, "'' is not key=value"},
+    {"treekv:sinks=4,sinks=5", ErrorCode::UnknownPolicyParameter, "parameter 'sinks' is given twice"},
+    {"treekv:sinks=", ErrorCode::InvalidPolicyParameter, "parameter 'sinks' has no value"},
     // names
-    {"treekw", "PAL-POLICY-01", "did you mean 'treekv'?"},
-    {"TreeKV", "PAL-POLICY-01", "did you mean 'treekv'?"},
-    {"steraming", "PAL-POLICY-01", "did you mean 'streaming'?"},
-    {"zzzzzz", "PAL-POLICY-01", "is not known; use one of full, streaming, h2o, scissorhands"},
-    {"\x1b[31m", "PAL-POLICY-01", "'\\x1b[31m'"},
-    {"h20", "PAL-POLICY-01", "did you mean 'h2o'?"},
+    {"treekw", ErrorCode::UnknownPolicy, "did you mean 'treekv'?"},
+    {"TreeKV", ErrorCode::UnknownPolicy, "did you mean 'treekv'?"},
+    {"steraming", ErrorCode::UnknownPolicy, "did you mean 'streaming'?"},
+    {"zzzzzz", ErrorCode::UnknownPolicy, "is not known; use one of full, streaming, h2o, scissorhands"},
+    {"\x1b[31m", ErrorCode::UnknownPolicy, "'\\x1b[31m'"},
+    {"h20", ErrorCode::UnknownPolicy, "did you mean 'h2o'?"},
     // keys
-    {"treekv:sink=4", "PAL-POLICY-02", "has no parameter 'sink'; did you mean 'sinks'? it takes sinks, recent"},
-    {"treekv-log:height=2", "PAL-POLICY-02", "has no parameter 'height'"},
-    {"streaming:recent=4", "PAL-POLICY-02", "has no parameter 'recent'"},
-    {"full:sinks=4", "PAL-POLICY-02", "has no parameter 'sinks'"},
+    {"treekv:sink=4", ErrorCode::UnknownPolicyParameter,
+     "has no parameter 'sink'; did you mean 'sinks'? it takes sinks, recent"},
+    {"treekv-log:height=2", ErrorCode::UnknownPolicyParameter, "has no parameter 'height'"},
+    {"streaming:recent=4", ErrorCode::UnknownPolicyParameter, "has no parameter 'recent'"},
+    {"full:sinks=4", ErrorCode::UnknownPolicyParameter, "has no parameter 'sinks'"},
     // values
-    {"treekv:sinks=-1", "PAL-POLICY-03", "sinks=-1 is not a number"},
-    {"treekv:recent=1.5", "PAL-POLICY-03", "recent=1.5 is not a number"},
-    {"treekv:recent=99999999999", "PAL-POLICY-03", "recent=99999999999 is not a number"},
-    {"treekv:rule=lift", "PAL-POLICY-03",
+    {"treekv:sinks=-1", ErrorCode::InvalidPolicyParameter, "sinks=-1 is not a number"},
+    {"treekv:recent=1.5", ErrorCode::InvalidPolicyParameter, "recent=1.5 is not a number"},
+    {"treekv:recent=99999999999", ErrorCode::InvalidPolicyParameter, "recent=99999999999 is not a number"},
+    {"treekv:rule=lift", ErrorCode::InvalidPolicyParameter,
      "rule=lift is not one of its values; did you mean 'left'? use score, left"},
-    {"treekv:score=median", "PAL-POLICY-03", "use mean, sum, last"},
-    {"treekv:height=0", "PAL-POLICY-03", "height=0 is neither 'none' nor a number of at least 1"},
-    {"treekv:height=high", "PAL-POLICY-03", "height=high is neither"},
-    {"lacache:pattern=staked", "PAL-POLICY-03", "did you mean 'stacked'?"},
-    {"lacache:compensate=yes", "PAL-POLICY-03", "compensate=yes is not one of its values"},
-    {"lacache:span=half", "PAL-POLICY-03", "span=half is not a number"},
-    {"full:schedule=never", "PAL-POLICY-03", "schedule=never is no schedule"},
-    {"treekv:schedule=every:0", "PAL-POLICY-03", "schedule=every:0 is no schedule"},
-    {"treekv:schedule=every:", "PAL-POLICY-03", "schedule=every: is no schedule"},
-    {"treekv:schedule=every:16777217", "PAL-POLICY-03", "N from 1 to 16777216"},
+    {"treekv:score=median", ErrorCode::InvalidPolicyParameter, "use mean, sum, last"},
+    {"treekv:height=0", ErrorCode::InvalidPolicyParameter, "height=0 is neither 'none' nor a number of at least 1"},
+    {"treekv:height=high", ErrorCode::InvalidPolicyParameter, "height=high is neither"},
+    {"lacache:pattern=staked", ErrorCode::InvalidPolicyParameter, "did you mean 'stacked'?"},
+    {"lacache:compensate=yes", ErrorCode::InvalidPolicyParameter, "compensate=yes is not one of its values"},
+    {"lacache:span=half", ErrorCode::InvalidPolicyParameter, "span=half is not a number"},
+    {"full:schedule=never", ErrorCode::InvalidPolicyParameter, "schedule=never is no schedule"},
+    {"treekv:schedule=every:0", ErrorCode::InvalidPolicyParameter, "schedule=every:0 is no schedule"},
+    {"treekv:schedule=every:", ErrorCode::InvalidPolicyParameter, "schedule=every: is no schedule"},
+    {"treekv:schedule=every:16777217", ErrorCode::InvalidPolicyParameter, "N from 1 to 16777216"},
     // combinations
-    {"streaming:sinks=65", "PAL-POLICY-04", "sinks=65 does not fit a budget of 64 tokens"},
-    {"treekv:sinks=32,recent=32", "PAL-POLICY-04",
+    {"streaming:sinks=65", ErrorCode::ImpossiblePolicy, "sinks=65 does not fit a budget of 64 tokens"},
+    {"treekv:sinks=32,recent=32", ErrorCode::ImpossiblePolicy,
      "sinks=32 and recent=32 leave no slot to choose in a budget of 64"},
-    {"treekv:sinks=2147483647,recent=2147483647", "PAL-POLICY-04", "leave no slot"},
-    {"treekv-log:rule=left,recent=60", "PAL-POLICY-04", "sinks=4 and recent=60 leave no slot"},
-    {"treekv", "PAL-POLICY-04", "a budget of 4 tokens", {.layers = 8, .kv_heads = 2, .budget = 4}},
-    {"lacache:span=8", "PAL-POLICY-04", "span=8 is not below the model's 8 layers"},
-    {"lacache:span=4,overlap=4", "PAL-POLICY-04", "overlap=4 is not below span=4"},
-    {"lacache:span=0", "PAL-POLICY-04", "overlap=0 is not below span=0"},
-    {"lacache", "PAL-POLICY-04", "overlap=0 is not below span=0", {.layers = 1, .kv_heads = 1, .budget = 64}},
-    {"lacache:span=7,overlap=5", "PAL-POLICY-04", "keeps all 2 tokens of a tile in every layer of 8"},
-    {"lacache:recent=60", "PAL-POLICY-04",
+    {"treekv:sinks=2147483647,recent=2147483647", ErrorCode::ImpossiblePolicy, "leave no slot"},
+    {"treekv-log:rule=left,recent=60", ErrorCode::ImpossiblePolicy, "sinks=4 and recent=60 leave no slot"},
+    {"treekv", ErrorCode::ImpossiblePolicy, "a budget of 4 tokens", {.layers = 8, .kv_heads = 2, .budget = 4}},
+    {"lacache:span=8", ErrorCode::ImpossiblePolicy, "span=8 is not below the model's 8 layers"},
+    {"lacache:span=4,overlap=4", ErrorCode::ImpossiblePolicy, "overlap=4 is not below span=4"},
+    {"lacache:span=0", ErrorCode::ImpossiblePolicy, "overlap=0 is not below span=0"},
+    {"lacache",
+     ErrorCode::ImpossiblePolicy,
+     "overlap=0 is not below span=0",
+     {.layers = 1, .kv_heads = 1, .budget = 64}},
+    {"lacache:span=7,overlap=5", ErrorCode::ImpossiblePolicy, "keeps all 2 tokens of a tile in every layer of 8"},
+    {"lacache:recent=60", ErrorCode::ImpossiblePolicy,
      "sinks=4 and recent=60 leave 0 slots in a budget of 64 tokens, and a tile keeps 1"},
-    {"lacache:span=4,overlap=2,recent=59", "PAL-POLICY-04",
+    {"lacache:span=4,overlap=2,recent=59", ErrorCode::ImpossiblePolicy,
      "leave 1 slots in a budget of 64 tokens, and a tile keeps 2"},
-    {"lacache:span=1,recent=5", "PAL-POLICY-04", "recent=5 is less than the 6 tokens"},
-    {"lacache:pattern=old,recent=65", "PAL-POLICY-04", "recent=65 does not fit a budget of 64"},
-    {"full", "PAL-POLICY-04", "a budget of 0 tokens", {.layers = 8, .kv_heads = 2, .budget = 0}},
+    {"lacache:span=1,recent=5", ErrorCode::ImpossiblePolicy, "recent=5 is less than the 6 tokens"},
+    {"lacache:pattern=old,recent=65", ErrorCode::ImpossiblePolicy, "recent=65 does not fit a budget of 64"},
+    {"full", ErrorCode::ImpossiblePolicy, "a budget of 0 tokens", {.layers = 8, .kv_heads = 2, .budget = 0}},
     // settings that the scores of a policy do not allow
-    {"scissorhands:budget=auto", "PAL-POLICY-03", "budget=auto is not one of its values; use uniform, pyramid"},
-    {"scissorhands:threshold=0.1", "PAL-POLICY-02", "has no parameter 'threshold'"},
-    {"tova:heads=ada", "PAL-POLICY-02", "has no parameter 'heads'"},
-    {"tova:floor=0.5", "PAL-POLICY-02", "has no parameter 'floor'"},
+    {"scissorhands:budget=auto", ErrorCode::InvalidPolicyParameter,
+     "budget=auto is not one of its values; use uniform, pyramid"},
+    {"scissorhands:threshold=0.1", ErrorCode::UnknownPolicyParameter, "has no parameter 'threshold'"},
+    {"tova:heads=ada", ErrorCode::UnknownPolicyParameter, "has no parameter 'heads'"},
+    {"tova:floor=0.5", ErrorCode::UnknownPolicyParameter, "has no parameter 'floor'"},
     // keys without effect
-    {"treekv:rule=left,score=sum", "PAL-POLICY-04", "score=sum has no effect with rule=left"},
-    {"treekv-log:rule=left,score=last", "PAL-POLICY-04", "score=last has no effect with rule=left"},
-    {"lacache:pattern=recent,span=3", "PAL-POLICY-04", "span=3 has no effect with pattern=recent"},
-    {"lacache:pattern=recent,overlap=1", "PAL-POLICY-04", "overlap=1 has no effect with pattern=recent"},
-    {"lacache:pattern=old,compensate=true", "PAL-POLICY-04", "compensate=true has no effect with pattern=old"},
-    {"lacache:pattern=recent,recent=9", "PAL-POLICY-04", "recent=9 has no effect with pattern=recent"},
-    {"lacache:pattern=old,sinks=9", "PAL-POLICY-04", "sinks=9 has no effect with pattern=old"},
-    {"lacache:survivors=score,pattern=even", "PAL-POLICY-04", "pattern=even has no effect with survivors=score"},
-    {"hbw-kv:representative=max,block=3", "PAL-POLICY-04", "block=3 has no effect with representative=max"},
-    {"hbw-kv:average=rotated", "PAL-POLICY-04", "average=rotated has no effect without representative=avg"},
-    {"hbw-kv:representative=max,average=rotated", "PAL-POLICY-04",
+    {"treekv:rule=left,score=sum", ErrorCode::ImpossiblePolicy, "score=sum has no effect with rule=left"},
+    {"treekv-log:rule=left,score=last", ErrorCode::ImpossiblePolicy, "score=last has no effect with rule=left"},
+    {"lacache:pattern=recent,span=3", ErrorCode::ImpossiblePolicy, "span=3 has no effect with pattern=recent"},
+    {"lacache:pattern=recent,overlap=1", ErrorCode::ImpossiblePolicy,
+     "overlap=1 has no effect with pattern=recent"},
+    {"lacache:pattern=old,compensate=true", ErrorCode::ImpossiblePolicy,
+     "compensate=true has no effect with pattern=old"},
+    {"lacache:pattern=recent,recent=9", ErrorCode::ImpossiblePolicy, "recent=9 has no effect with pattern=recent"},
+    {"lacache:pattern=old,sinks=9", ErrorCode::ImpossiblePolicy, "sinks=9 has no effect with pattern=old"},
+    {"lacache:survivors=score,pattern=even", ErrorCode::ImpossiblePolicy,
+     "pattern=even has no effect with survivors=score"},
+    {"hbw-kv:representative=max,block=3", ErrorCode::ImpossiblePolicy,
+     "block=3 has no effect with representative=max"},
+    {"hbw-kv:average=rotated", ErrorCode::ImpossiblePolicy,
      "average=rotated has no effect without representative=avg"},
-    {"hbw-kv:representative=avg,rounds=8", "PAL-POLICY-04", "rounds=8 has no effect with representative=avg"},
-    {"hbw-kv:representative=first,renormalise=true", "PAL-POLICY-04",
+    {"hbw-kv:representative=max,average=rotated", ErrorCode::ImpossiblePolicy,
+     "average=rotated has no effect without representative=avg"},
+    {"hbw-kv:representative=avg,rounds=8", ErrorCode::ImpossiblePolicy,
+     "rounds=8 has no effect with representative=avg"},
+    {"hbw-kv:representative=first,renormalise=true", ErrorCode::ImpossiblePolicy,
      "renormalise=true has no effect with representative=first"},
-    {"snapkv:pooling=none,kernel=3", "PAL-POLICY-04", "kernel=3 has no effect with pooling=none"},
-    {"cake:window=1,gamma=5", "PAL-POLICY-04", "gamma=5 has no effect with window=1"},
-    {"cake:window=1,tau1=2", "PAL-POLICY-04", "tau1=2 has no effect with window=1"},
-    {"cake:window=1,tau2=0.5", "PAL-POLICY-04", "tau2=0.5 has no effect with window=1"},
+    {"snapkv:pooling=none,kernel=3", ErrorCode::ImpossiblePolicy, "kernel=3 has no effect with pooling=none"},
+    {"cake:window=1,gamma=5", ErrorCode::ImpossiblePolicy, "gamma=5 has no effect with window=1"},
+    {"cake:window=1,tau1=2", ErrorCode::ImpossiblePolicy, "tau1=2 has no effect with window=1"},
+    {"cake:window=1,tau2=0.5", ErrorCode::ImpossiblePolicy, "tau2=0.5 has no effect with window=1"},
     {"treekv:rule=left,score=sum",
-     "PAL-POLICY-04",
+     ErrorCode::ImpossiblePolicy,
      "score=sum has no effect",
      {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // the pins are not the reason
 };
@@ -177,7 +188,8 @@ TEST_CASE("policies: signals and budgets")
         if (policy->bounded()) CHECK(policy->total_budget() == 8 * 2 * 64);
         CHECK(policy->couples_layers() == (info.name == "cake"));
         CHECK(policy->default_positions() ==
-              (info.positions.starts_with("contiguous") ? PositionMode::Contiguous : PositionMode::Original));
+              (info.prefers_original ? PositionMode::Original : PositionMode::Contiguous));
+        CHECK(info.positions.english().starts_with(info.prefers_original ? "original" : "contiguous"));
         CHECK(policy->retrieval().has_value() == (keeps_all && info.name != "full"));
     }
 }
@@ -264,11 +276,6 @@ std::vector<std::string> words_of(const std::string& range)
     return words;
 }
 
-bool is_word(const std::string& text)
-{
-    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-}
-
 // Whether the value is accepted alone or together with the setting that the key belongs to.
 bool is_taken(const std::string& name, const std::string& key, const std::string& value)
 {
@@ -288,16 +295,17 @@ TEST_CASE("registry: every named value that a policy describes works, and no oth
 {
     for (const auto& info : policies()) {
         for (const auto& parameter : info.parameters) {
-            CAPTURE(info.name, parameter.key, parameter.range);
-            const auto words = words_of(parameter.range);
-            const bool by_name = std::all_of(words.begin(), words.end(), is_word);
-            if (!by_name) {
-                const bool said = parse_number(parameter.default_text).has_value(); // others depend on the budget
-                if (said) CHECK(is_taken(info.name, parameter.key, parameter.default_text));
+            const std::string default_text = parameter.default_text.english(), range = parameter.range.english();
+            CAPTURE(info.name, parameter.key, range);
+            const auto& names = parameter.choices;
+            if (names.empty()) {
+                const bool said = parse_number(default_text).has_value(); // others depend on the budget
+                if (said) CHECK(is_taken(info.name, parameter.key, default_text));
                 continue;
             }
-            CHECK_THAT(words, Catch::VectorContains(parameter.default_text));
-            for (const std::string& word : words) {
+            CHECK(words_of(range) == names);
+            CHECK_THAT(names, Catch::VectorContains(default_text));
+            for (const std::string& word : names) {
                 CAPTURE(word);
                 CHECK(is_taken(info.name, parameter.key, word));
             }
@@ -310,10 +318,11 @@ TEST_CASE("registry: every named value that a policy describes works, and no oth
                 resolved(info.name + ":" + parameter.key + "=nonesuch" + beside);
                 FAIL("accepted");
             } catch (const Error& error) {
-                auto named = words_of(error.remedy().substr(error.remedy().find("use ") + 4)), listed = words;
+                const std::string remedy = error.remedy().english();
+                auto named = words_of(remedy.substr(remedy.find("use ") + 4)), listed = names;
                 std::sort(named.begin(), named.end());
                 std::sort(listed.begin(), listed.end());
-                CHECK(error.code() == "PAL-POLICY-03");
+                CHECK(error.code() == ErrorCode::InvalidPolicyParameter);
                 CHECK(named == listed);
             }
         }

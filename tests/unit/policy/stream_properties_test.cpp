@@ -76,7 +76,7 @@ void check_refused(engine::Policy& policy, const std::vector<std::byte>& bytes, 
         FAIL("restored: " << words);
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::Failed);
-        CHECK(error.code() == "PAL-POLICY-05");
+        CHECK(error.code() == ErrorCode::DamagedPolicyState);
         CHECK_THAT(error.what(), Catch::Contains(words));
     }
     CHECK(policy.state() == before);
@@ -298,15 +298,15 @@ TEST_CASE("policies: states that do not fit are refused and change nothing")
         engine::Policy& policy = stream.policy();
         const std::vector<std::byte> state = policy.state();
         CAPTURE(spec);
-        check_refused(policy, changed(state, 0, 2), "version 2 where 1 to 1");
-        check_refused(policy, changed(state, 4, 7), "number of layers 7 where 8 to 8");
+        check_refused(policy, changed(state, 0, 2), "'version' is 2 where 1 to 1");
+        check_refused(policy, changed(state, 4, 7), "'number of layers' is 7 where 8 to 8");
         for (size_t size = 0; size < state.size(); ++size) {
             check_refused(policy, {state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size)},
                           "ends inside");
         }
         std::vector<std::byte> longer = state;
         longer.push_back(std::byte{0});
-        check_refused(policy, longer, "bytes after its end: 1");
+        check_refused(policy, longer, "it has 1 bytes after its end");
     }
 }
 
@@ -320,14 +320,14 @@ TEST_CASE("policies: damaged states of every policy are refused and change nothi
             engine::Policy& own = stream.policy();
             const std::vector<std::byte> state = own.state();
             CAPTURE(policy, more);
-            check_refused(own, changed(state, 0, 99), "version 99");
-            check_refused(own, changed(state, 4, 7), "number of layers 7 where 4 to 4");
+            check_refused(own, changed(state, 0, 99), "'version' is 99");
+            check_refused(own, changed(state, 4, 7), "'number of layers' is 7 where 4 to 4");
             for (size_t size = 0; size < state.size(); ++size)
                 check_refused(own, {state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size)},
                               "ends inside");
             std::vector<std::byte> longer = state;
             longer.push_back(std::byte{0});
-            check_refused(own, longer, "bytes after its end: 1");
+            check_refused(own, longer, "it has 1 bytes after its end");
         }
     }
 }
@@ -336,18 +336,18 @@ TEST_CASE("policies: state values outside their range are refused")
 {
     // 32 = 4 sinks + 16 slots + 12 recent.
     PolicyStream tree("treekv", shape), limited("treekv:height=2", shape), log("treekv-log", shape);
-    check_refused(tree.policy(), changed(tree.policy().state(), 8, 17), "cursor 17 where 0 to 16");
-    check_refused(limited.policy(), changed(limited.policy().state(), 8, 16), "cursor 16 where 0 to 15");
+    check_refused(tree.policy(), changed(tree.policy().state(), 8, 17), "'cursor' is 17 where 0 to 16");
+    check_refused(limited.policy(), changed(limited.policy().state(), 8, 16), "'cursor' is 16 where 0 to 15");
     auto heights = limited.policy().state();
     for (size_t i = 12; i < 16; ++i)
         heights[i] = std::byte{0xFF};
-    check_refused(limited.policy(), heights, "height 4294967295");
+    check_refused(limited.policy(), heights, "'height' is 4294967295");
 
     // After an eviction the state holds per layer the number of levels, then for each level its number and entries.
     log.feed_all(33, 33);
     const auto merged = log.policy().state();
-    check_refused(log.policy(), changed(merged, 8, 17), "number of levels 17 where 0 to 16");
-    check_refused(log.policy(), changed(merged, 16, 17), "entries of a level 17 where 1 to 16");
-    check_refused(log.policy(), changed(merged, 20, 1), "level 1 where 0 to 0");
-    check_refused(log.policy(), changed(merged, 24, 16), "entries of a level 16 where 1 to 15");
+    check_refused(log.policy(), changed(merged, 8, 17), "'number of levels' is 17 where 0 to 16");
+    check_refused(log.policy(), changed(merged, 16, 17), "'entries of a level' is 17 where 1 to 16");
+    check_refused(log.policy(), changed(merged, 20, 1), "'level' is 1 where 0 to 0");
+    check_refused(log.policy(), changed(merged, 24, 16), "'entries of a level' is 16 where 1 to 15");
 }

@@ -463,11 +463,11 @@ TEST_CASE("what does not fit a device is refused with what would", "[device]")
         FAIL("it fits");
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::Resources);
-        CHECK(error.code() == "PAL-MEM-02");
-        const std::string remedy = error.remedy();
+        CHECK(error.code() == ErrorCode::MemoryPlanDoesNotFit);
+        const std::string remedy = error.remedy().english();
         INFO(error.what());
-        REQUIRE(remedy.starts_with("give --budget "));
-        smaller.budget = std::stoi(remedy.substr(std::string("give --budget ").size()));
+        REQUIRE(remedy.starts_with("set budget to "));
+        smaller.budget = std::stoi(remedy.substr(std::string("set budget to ").size()));
         CHECK(smaller.budget >= 195);
         CHECK_NOTHROW(planner.require(smaller, 1));
     }
@@ -497,7 +497,7 @@ TEST_CASE("whichever call the device fails at, it is one error, and what is left
         } catch (const Error& error) {
             INFO(error.what());
             CHECK(error.kind() == ErrorKind::Resources);
-            CHECK(error.code() == "PAL-GPU-03");
+            CHECK(error.code() == ErrorCode::GpuLost);
             CHECK(calls_after_failure() == 0); // they would only fail again
         }
     }

@@ -290,7 +290,7 @@ TEST_CASE("a policy whose lists are full says why, and what to do about it")
                           Catch::Contains("PAL-BUDGET-02") && Catch::Contains(reason) && Catch::Contains(remedy));
     };
     says("snapkv:schedule=once", 40, "before the end of the text", "leave schedule=once out");
-    says("refreekv", no_budget, "without a budget", "give a --budget");
+    says("refreekv", no_budget, "without a budget", "set budget to a number");
     says("full", 0, "it keeps every token", "use a policy with a budget");
     says("full", no_budget, "it keeps every token", "use a policy with a budget");
     says("quest", 40, "it keeps every token", "use a policy with a budget");

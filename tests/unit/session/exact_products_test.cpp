@@ -39,10 +39,10 @@ TEST_CASE("a state goes on only with the products it was computed with")
     }
     const Refused refusal = refused([&] { Session::restore(fast, state); });
     CHECK(refusal.code == "PAL-SNAP-02");
-    CHECK(refusal.says("start with --compute f32 or read the document again"));
+    CHECK(refusal.says("set compute to f32, or read the document again"));
     const Refused opposite = refused([&] { Session::restore(exact, other.state()); });
     CHECK(opposite.code == "PAL-SNAP-02");
-    CHECK(opposite.says("start with --compute auto on a processor with AVX-512 VNNI or"));
+    CHECK(opposite.says("set compute to auto on a processor with AVX-512 VNNI, or"));
 }
 
 TEST_CASE("a model without weights in fixed point computes the same with either choice")

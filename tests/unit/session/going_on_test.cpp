@@ -96,7 +96,7 @@ TEST_CASE("lists of different lengths are not for a policy that wants them alike
         Session::adopt(model, session->state(), options_with("treekv-block", 32));
         FAIL("it was taken");
     } catch (const Error& error) {
-        CHECK(error.code() == "PAL-POLICY-07");
+        CHECK(error.code() == ErrorCode::PolicyCannotContinue);
         CHECK(error.kind() == ErrorKind::Usage);
     }
 }

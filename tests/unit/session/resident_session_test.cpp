@@ -30,7 +30,7 @@ struct Models {
 };
 
 // Every policy, and settings that change how lists are combined, whether they plan or not.
-std::vector<std::string> settings()
+std::vector<std::string> policy_settings()
 {
     std::vector<std::string> all = {"treekv:rule=left",
                                     "treekv:score=last",
@@ -115,7 +115,7 @@ TEST_CASE("a session whose backend evicts is bit for bit the one whose host does
     const auto shape = GENERATE(from_range(shapes_of_families(4096)));
     CAPTURE(shape.architecture, shape.window);
     Models models(shape);
-    for (const std::string& policy : settings())
+    for (const std::string& policy : policy_settings())
         for (const auto positions : {PositionMode::Contiguous, PositionMode::Original}) {
             const bool pinned = positions == PositionMode::Original;
             CAPTURE(policy, pinned);

@@ -644,20 +644,20 @@ TEST_CASE("cancelling an answer leaves the session as after its last token")
 TEST_CASE("what does not fit is refused with a sentence")
 {
     const auto model = load({.context = 256});
-    const auto refused = [&](const SessionOptions& o) {
+    const auto refused = [&](const SessionOptions& o) -> std::optional<ErrorCode> {
         try {
             Session session(model, o);
         } catch (const Error& error) {
             return error.code();
         }
-        return std::string("accepted");
+        return std::nullopt;
     };
-    CHECK(refused(options("treekv", 250, 32)) == "PAL-BUDGET-01");
-    CHECK(refused(options("treekv", 224, 32)) == "accepted");
-    CHECK(refused(options("treekv", 0, 32)) == "accepted"); // context - chunk
-    CHECK(refused(options("treekv", 64, 0)) == "PAL-OPTION-03");
-    CHECK(refused(options("treekv", 0, 512)) == "PAL-BUDGET-01");
-    CHECK(refused(options("full", 300, 32)) == "PAL-BUDGET-01");
+    CHECK(refused(options("treekv", 250, 32)) == ErrorCode::BudgetDoesNotFit);
+    CHECK(refused(options("treekv", 224, 32)) == std::nullopt);
+    CHECK(refused(options("treekv", 0, 32)) == std::nullopt); // context - chunk
+    CHECK(refused(options("treekv", 64, 0)) == ErrorCode::ValueNotPossible);
+    CHECK(refused(options("treekv", 0, 512)) == ErrorCode::BudgetDoesNotFit);
+    CHECK(refused(options("full", 300, 32)) == ErrorCode::BudgetDoesNotFit);
 
     Session full(model, options("full", 0, 32));
     full.feed(tokens_of(256));

@@ -141,7 +141,7 @@ TEST_CASE("Q15: what is deleted for good is in no backup, and what is left is in
     std::ofstream(backup_folder(scratch.file())) << "in the way";
     const auto why = Conversations(*scratch).remove(third);
     REQUIRE(why.has_value());
-    CHECK(why->code() == "PAL-DISK-03");
+    CHECK(why->code() == ErrorCode::InaccessibleFile);
     CHECK(Conversations(*scratch).list().size() == 1);
     CHECK(Conversations(*scratch).messages(last).size() == 1);
 }
@@ -251,8 +251,8 @@ TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one
         Database(scratch.file(), Database::Access::Write);
         FAIL("it was opened");
     } catch (const Error& error) {
-        CHECK(error.code() == "PAL-DB-03");
-        CHECK(error.remedy().find("palimpsest-daily-2026-11-20.db") != std::string::npos);
+        CHECK(error.code() == ErrorCode::DamagedDatabase);
+        CHECK(error.remedy().english().find("palimpsest-daily-2026-11-20.db") != std::string::npos);
     }
     CHECK(fs::file_size(lock) > 0); // so that the next start checks again
 

@@ -123,11 +123,11 @@ TEST_CASE("the file is made, replaced through a link with its mode, and left alo
 
     for (const std::string text : {"[1]", "{\"model\": ", "text"}) {
         config.write(text);
-        CHECK(refused([] { write_config("model", "three"); }).code == "PAL-OPTION-04");
+        CHECK(refused([] { write_config("model", "three"); }).says("PAL-OPTION-04"));
         CHECK(config.text() == text);
     }
     config.write(R"({"model": "a", "model": "b"})");
-    CHECK(refused([] { write_config("model", std::nullopt); }).code == "PAL-DISK-03");
+    CHECK(refused([] { write_config("model", std::nullopt); }).says("PAL-DISK-03"));
     CHECK(config.text() == R"({"model": "a", "model": "b"})");
 }
 
@@ -143,6 +143,6 @@ TEST_CASE("a byte order mark is left out, and what cannot be read is not written
 
     fs::remove(config_path());
     fs::create_directory(config_path());
-    CHECK(refused([] { write_config("model", "tiny"); }).code == "PAL-DISK-03");
+    CHECK(refused([] { write_config("model", "tiny"); }).says("PAL-DISK-03"));
     CHECK(fs::is_directory(config_path()));
 }

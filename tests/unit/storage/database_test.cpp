@@ -276,6 +276,22 @@ TEST_CASE("sessions, messages and streams")
     CHECK(scratch->sql().execAndGet("SELECT count(*) FROM messages").getInt() == 1);
 }
 
+TEST_CASE("an exported session of a newer version, or with other tables, is not imported")
+{
+    ScratchDatabase scratch, other;
+    const int64_t id =
+        Conversations(*scratch).create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
+    const auto file = scratch.file().parent_path() / "export.db";
+    export_session(*scratch, id, file);
+    const auto imported_after = [&](const char* sql) {
+        SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(sql);
+        return refusal([&] { import_session(*other, file, ""); });
+    };
+    CHECK(imported_after("PRAGMA user_version = 99") == "PAL-DB-05");
+    CHECK(imported_after("PRAGMA user_version = 2; ALTER TABLE sessions ADD COLUMN more TEXT") == "PAL-DB-02");
+    CHECK(Conversations(*other).list().empty());
+}
+
 TEST_CASE("pins are set as a whole, copied with their session and carried to another database")
 {
     ScratchDatabase scratch, other;

@@ -61,7 +61,7 @@ std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed, int32_t lea
     return model;
 }
 
-struct Setting {
+struct PolicyCase {
     std::string policy;
     bool steered = false;
     int32_t least_heads = 1; // KV heads of a layer
@@ -69,9 +69,9 @@ struct Setting {
 
 // Every policy with its defaults, and settings with more to save: lists of unequal and changing length, moments,
 // averages in place of entries, evictions that wait for the end of the reading.
-std::vector<Setting> settings()
+std::vector<PolicyCase> policy_cases()
 {
-    std::vector<Setting> all;
+    std::vector<PolicyCase> all;
     for (const PolicyInfo& policy : policies())
         all.push_back({policy.name});
     for (const char* spec : {"treekv:budget=pyramid", "h2o:budget=auto", "snapkv:budget=auto,heads=ada",
@@ -86,12 +86,12 @@ std::vector<Setting> settings()
 
 const std::vector<TokenId> question = {5, 17, 3, 80, 41, 17, 2};
 
-SessionOptions random_options(Dice& dice, const Setting& setting, bool sampled, int32_t head_dim)
+SessionOptions random_options(Dice& dice, const PolicyCase& tested, bool sampled, int32_t head_dim)
 {
     SessionOptions o;
-    o.policy = PolicySpec::parse(setting.policy);
-    o.budget = setting.policy == "full" ? 1024 : dice.between(40, 96);
-    if (setting.steered) o.question_room = static_cast<int32_t>(question.size());
+    o.policy = PolicySpec::parse(tested.policy);
+    o.budget = tested.policy == "full" ? 1024 : dice.between(40, 96);
+    if (tested.steered) o.question_room = static_cast<int32_t>(question.size());
     o.chunk = dice.one_of({8, 16, 24});
     o.positions = dice.one_of({PositionMode::Contiguous, PositionMode::Original});
     o.kv_type = dice.one_of({kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16});
@@ -152,9 +152,9 @@ struct Answer {
 // that the restored session gives the rest of the same answer.
 class Scenario {
 public:
-    Scenario(const Setting& setting, bool sampled, uint32_t seed)
-        : dice_(seed), model_(random_model(dice_, seed, setting.least_heads)),
-          options_(random_options(dice_, setting, sampled, model_->config().head_dim)), steered_(setting.steered),
+    Scenario(const PolicyCase& tested, bool sampled, uint32_t seed)
+        : dice_(seed), model_(random_model(dice_, seed, tested.least_heads)),
+          options_(random_options(dice_, tested, sampled, model_->config().head_dim)), steered_(tested.steered),
           text_(random_text(dice_))
     {
         const auto session = begun();
@@ -248,14 +248,14 @@ bool full_level()
 
 TEST_CASE("wherever a session is cut, it goes on bit for bit")
 {
-    const int rounds = full_level() ? 7 : 1; // of four cuts, for each setting, greedy and sampled
+    const int rounds = full_level() ? 7 : 1; // of four cuts, for each case, greedy and sampled
     uint32_t seed = 0;
     for (int round = 0; round < rounds; ++round) {
-        for (const Setting& setting : settings()) {
+        for (const PolicyCase& tested : policy_cases()) {
             for (const bool sampled : {false, true}) {
-                INFO(setting.policy << (setting.steered ? ", steered" : "") << (sampled ? ", sampled" : ", greedy")
-                                    << ", seed " << ++seed);
-                Scenario scenario(setting, sampled, seed);
+                INFO(tested.policy << (tested.steered ? ", steered" : "") << (sampled ? ", sampled" : ", greedy")
+                                   << ", seed " << ++seed);
+                Scenario scenario(tested, sampled, seed);
                 scenario.cut_between_chunks();
                 scenario.cut_in_a_chunk();
                 scenario.cut_in_the_answer();

@@ -396,10 +396,11 @@ void one_evening(FaultVfs& disk, Fault fault, uint64_t nth, bool persistent, Tal
         int tries = 0;
         evening.run([&](const std::string& step, const Error& error) {
             INFO(step << ": " << error.what());
-            REQUIRE(documented().count(error.code()) == 1);
+            REQUIRE(documented().count(std::string(name_of(error.code()))) == 1);
             refused = true;
-            in_doubt = error.code() == "PAL-DISK-02" && error.subject() == printable(folder.file().string());
-            if (error.code() != "PAL-DISK-01") return false;
+            in_doubt = error.code() == ErrorCode::DiskFailed &&
+                       error.subject().english() == printable(folder.file().string());
+            if (error.code() != ErrorCode::DiskFull) return false;
             REQUIRE(fault == Fault::Full);
             REQUIRE((persistent || tries == 0)); // with space again the same connection works
             return ++tries < 2;

@@ -71,12 +71,12 @@ TEST_CASE("pins are priced in the layers that hold them")
     engine::Session session(gemma(), options);
     session.feed(std::vector<engine::TokenId>(100, 80));
     CHECK(pins_json(session)["cache_bytes"] == 10 * 3 * token);
-    CHECK(pins_sentence(session).find("in every head of 3 of 6 layers") != std::string::npos);
+    CHECK(pins_sentence(session).english().find("in every head of 3 of 6 layers") != std::string::npos);
     options.budget = 30; // below the window the policy evicts in all layers
     engine::Session all(gemma(), options);
     all.feed(std::vector<engine::TokenId>(100, 80));
     CHECK(pins_json(all)["cache_bytes"] == 10 * 6 * token);
-    CHECK(pins_sentence(all).find("in every layer and head") != std::string::npos);
+    CHECK(pins_sentence(all).english().find("in every layer and head") != std::string::npos);
 }
 
 TEST_CASE("a policy that is given again in other words is the same in a model with local layers")
@@ -102,7 +102,7 @@ TEST_CASE("a policy that is given again in other words is the same in a model wi
     }
     const auto resumed_with = [&](const std::string& policy) {
         options.choice.policy = policy;
-        options.choice.is_given = [](const std::string& option) { return option == "policy"; };
+        options.choice.is_given = [](Setting setting) { return setting == Setting::Policy; };
         const auto store = open_store(scratch.file().string(), Database::Access::Write);
         return refusal([&] { StoredSession(*store, "book", options, listener); });
     };

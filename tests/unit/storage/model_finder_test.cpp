@@ -154,9 +154,9 @@ TEST_CASE("a file in parts is one model, and a missing part is noted")
     CHECK(found.models[0].name == "maker/repo/big");
     CHECK(found.models[0].path.filename() == "big-00001-of-00002.gguf");
     CHECK(found.models[0].bytes == part.size() + 4);
-    CHECK(source_name(found.models[0].source) == "LM Studio");
+    CHECK(source_name(found.models[0].source).english() == "LM Studio");
     REQUIRE(found.notes.size() == 1);
-    CHECK(found.notes[0].find("part 2 of 3 is missing") != std::string::npos);
+    CHECK(found.notes[0].english().find("part 2 of 3 is missing") != std::string::npos);
 }
 
 TEST_CASE("a manifest of Ollama leads to its blob")
@@ -197,8 +197,8 @@ TEST_CASE("a broken manifest is left out with a note")
         const FoundModels found = machine.find();
         CHECK(found.models.size() == 1);
         REQUIRE(found.notes.size() == 1);
-        CHECK(found.notes[0].find("broken") != std::string::npos);
-        CHECK(found.notes[0].find(why) != std::string::npos);
+        CHECK(found.notes[0].english().find("broken") != std::string::npos);
+        CHECK(found.notes[0].english().find(why) != std::string::npos);
     }
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("the snapshot that refs/main names is found in the hub's cache")
     CHECK(machine.listed() == expected);
     const FoundModels found = machine.find();
     REQUIRE(found.notes.size() == 1);
-    CHECK(found.notes[0].find("gone.gguf is left out: it is a link to a file that is missing") !=
+    CHECK(found.notes[0].english().find("gone.gguf is left out: it is a link to a file that is missing") !=
           std::string::npos);
     CHECK(model_name(found.models[0].path) == found.models[0].name);
 }
@@ -278,11 +278,11 @@ TEST_CASE("a name is a whole name, a last part or a unique beginning")
     CHECK(chosen("phi3") == "phi3:latest");
 
     const Refused several = refused([&] { chosen("llama3.2"); });
-    CHECK(several.code == "PAL-MODEL-20");
+    CHECK(several.says("PAL-MODEL-20"));
     CHECK(several.says("llama3.2:1b (Ollama), llama3.2:3b (Ollama)"));
     CHECK(refused([&] { chosen("smolm2-135M-instruct.Q4_1"); }).says("did you mean 'SmolLM2-135M-Instruct.Q4_1'?"));
-    CHECK(refused([&] { chosen("zzz"); }).says("palimpsest models list"));
-    CHECK(refused([&] { chosen(""); }).code == "PAL-MODEL-00");
+    CHECK(refused([&] { chosen("zzz"); }).says("see the list of models"));
+    CHECK(refused([&] { chosen(""); }).says("PAL-MODEL-00"));
 }
 
 TEST_CASE("two names of one file are not ambiguous")
@@ -310,8 +310,8 @@ TEST_CASE("of the models folder the one that was installed is the default, else 
     CHECK(installed.model->name == "d");
     REQUIRE(installed.skipped.size() == 3);
     const auto says = [&](size_t i, const std::string& text) {
-        INFO(installed.skipped[i]);
-        CHECK(installed.skipped[i].find(text) != std::string::npos);
+        INFO(installed.skipped[i].english());
+        CHECK(installed.skipped[i].english().find(text) != std::string::npos);
     };
     says(0, "a-damaged.gguf is left out");
     says(1, "b-bert of the models folder is not the default: ");
@@ -379,5 +379,5 @@ TEST_CASE("a folder with more entries than are looked at is noted")
     const FoundModels found = machine.find();
     CHECK(found.models.size() == 9);
     REQUIRE(found.notes.size() == 1);
-    CHECK(found.notes[0].find("lmstudio has more than 11 files and folders") != std::string::npos);
+    CHECK(found.notes[0].english().find("lmstudio has more than 11 files and folders") != std::string::npos);
 }

@@ -12,13 +12,13 @@
 
 namespace palimpsest::tests {
 
-// Returns the code of the Error that `work` throws; empty if it throws none.
+// Returns the code of the Error that `work` throws, such as "PAL-DB-01"; empty if it throws none.
 inline std::string refusal(const std::function<void()>& work)
 {
     try {
         work();
     } catch (const Error& error) {
-        return error.code();
+        return std::string(name_of(error.code()));
     }
     return "";
 }

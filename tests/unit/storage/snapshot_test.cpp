@@ -67,7 +67,8 @@ struct Encoded {
             header,
             [&](size_t i, std::span<std::byte> to) {
                 if (i >= blocks.size() || blocks[i].size() != to.size())
-                    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "block", "missing", "");
+                    throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("block"), Text("missing"),
+                                Text());
                 std::copy(blocks[i].begin(), blocks[i].end(), to.begin());
             },
             [](const SessionState&) { return UINT64_MAX; });

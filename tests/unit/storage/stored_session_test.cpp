@@ -55,7 +55,7 @@ StoredOptions options()
 
 class Ear final : public Listener {
 public:
-    void note(const std::string& sentence) override { notes.push_back(sentence); }
+    void note(const Text& sentence) override { notes.push_back(sentence.english()); }
     void progress(const ReadingProgress& progress, const engine::Session& session) override
     {
         ++reports;
@@ -690,7 +690,7 @@ TEST_CASE("a model that the caller has loaded is used, if it is the session's")
     auto other = options();
     other.model = load("qwen2.bf16.gguf");
     CHECK(refusal([&] { desk.open("book", other); }) == "PAL-SNAP-02");
-    other.choice.is_given = [](const std::string& option) { return option == "model"; };
+    other.choice.is_given = [](Setting setting) { return setting == Setting::Model; };
     CHECK(refusal([&] { desk.open("book", other); }) == "PAL-SESSION-06");
 }
 

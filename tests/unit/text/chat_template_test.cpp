@@ -39,7 +39,7 @@ TEST_CASE("the default model's turns")
     const Tokenizer tokenizer(vocabulary);
     const ChatTemplate chat(vocabulary, tokenizer);
     CHECK_FALSE(chat.plain());
-    CHECK(chat.description() == "the model's own template");
+    CHECK(chat.description().english() == "the model's own template");
     CHECK(chat.warning().empty());
     CHECK(chat.open_user() == std::vector<TokenId>{bos, user});
     CHECK(chat.document_is_first_text());
@@ -105,8 +105,8 @@ TEST_CASE("a template that cannot be used is named in a warning, and turns are f
     vocabulary.chat_template = source;
     const ChatTemplate chat(vocabulary, tokenizer);
     CHECK(chat.plain());
-    CHECK_THAT(chat.warning(), Catch::Contains("chat template cannot be used: ") && Catch::Contains(why));
-    CHECK_THAT(chat.description(), Catch::StartsWith("plain: ") && Catch::Contains(why));
+    CHECK_THAT(chat.warning().english(), Catch::Contains("chat template cannot be used: ") && Catch::Contains(why));
+    CHECK_THAT(chat.description().english(), Catch::StartsWith("plain: ") && Catch::Contains(why));
 }
 
 TEST_CASE("a framing of many markers is encoded in time that does not grow with the vocabulary's")
@@ -135,7 +135,7 @@ TEST_CASE("a framing of many markers is encoded in time that does not grow with 
     const Tokenizer large(vocabulary);
     const ChatTemplate plain(vocabulary, large);
     CHECK(plain.plain());
-    CHECK_THAT(plain.warning(), Catch::Contains("have more than 1048576 bytes"));
+    CHECK_THAT(plain.warning().english(), Catch::Contains("have more than 1048576 bytes"));
 }
 
 TEST_CASE("the last line end of a template is not rendered")
@@ -231,7 +231,7 @@ TEST_CASE("without a place for it the system prompt stands before the first text
     vocabulary.chat_template = source;
     const ChatTemplate chat(vocabulary, tokenizer, {.system = "the lamp"});
     CHECK_FALSE(chat.plain());
-    CHECK_THAT(chat.warning(), Catch::Contains("has no place for a system prompt"));
+    CHECK_THAT(chat.warning().english(), Catch::Contains("has no place for a system prompt"));
     CHECK(chat.open_user() == joined({{bos, user}, tokenizer.encode("the lamp\n\n", true)}));
     CHECK_FALSE(chat.document_is_first_text());
 }

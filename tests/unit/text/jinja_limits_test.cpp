@@ -18,7 +18,7 @@ std::string repeated(const std::string& text, size_t times)
     return all;
 }
 
-void refuse(const std::string& source, const std::string& what, const std::string& code = "PAL-TEMPLATE-04")
+void refuse(const std::string& source, const std::string& what, ErrorCode code = ErrorCode::TemplateTooExpensive)
 {
     INFO(source.substr(0, 200));
     try {
@@ -26,7 +26,7 @@ void refuse(const std::string& source, const std::string& what, const std::strin
         FAIL_CHECK("nothing was refused");
     } catch (const Error& error) {
         CHECK(error.code() == code);
-        CHECK_THAT(error.text(), Catch::Contains(what));
+        CHECK_THAT(error.text().english(), Catch::Contains(what));
     }
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("endless loops end")
     refuse("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "more than");
     refuse("{{ range(1000000000000) }}", "range of more than 100000");
     refuse("{{ range(100001) }}", "range of more than 100000");
-    refuse("{{ range(1, 2, 0) }}", "the step of a range is 0", "PAL-TEMPLATE-03");
+    refuse("{{ range(1, 2, 0) }}", "the step of a range is 0", ErrorCode::TemplateEvaluation);
     refuse("{% set r = range(100000) | list %}{% for a in r %}{{ a in r }}{% endfor %}", "steps");
     refuse("{% set r = range(100000) %}{% for a in r %}{{ r | sort | length }}{% endfor %}", "");
     refuse(repeated("{% for a in range(99) %}", 50) + repeated("{% endfor %}", 50), "more than");
@@ -144,7 +144,7 @@ TEST_CASE("keys of dicts are counted")
 TEST_CASE("arguments that are passed on for every item are counted, and names are short")
 {
     refuse("{{ ([[]] * 99999) | map('map', 'upper', *([1] * 99999)) | list }}", "steps");
-    refuse("{{ " + std::string(1001, 'a') + " }}", "a name has more than 1000 bytes", "PAL-TEMPLATE-01");
+    refuse("{{ " + std::string(1001, 'a') + " }}", "a name has more than 1000 bytes", ErrorCode::TemplateSyntax);
 }
 
 TEST_CASE("deep nesting is refused")
@@ -179,11 +179,11 @@ TEST_CASE("copies that filters and look-ups make are counted")
 
 TEST_CASE("numbers at the ends of 64 bits are refused or exact")
 {
-    refuse("{{ 99999999999999999999 }}", "more than 64 bits", "PAL-TEMPLATE-01");
-    refuse("{{ 10 ** 100 }}", "64 bits", "PAL-TEMPLATE-03");
-    refuse("{{ (0 - 9223372036854775807 - 1) // -1 }}", "64 bits", "PAL-TEMPLATE-03");
-    refuse("{{ -(0 - 9223372036854775807 - 1) }}", "64 bits", "PAL-TEMPLATE-03");
-    refuse("{{ '%d' % 1e300 }}", "too large", "PAL-TEMPLATE-03");
+    refuse("{{ 99999999999999999999 }}", "more than 64 bits", ErrorCode::TemplateSyntax);
+    refuse("{{ 10 ** 100 }}", "64 bits", ErrorCode::TemplateEvaluation);
+    refuse("{{ (0 - 9223372036854775807 - 1) // -1 }}", "64 bits", ErrorCode::TemplateEvaluation);
+    refuse("{{ -(0 - 9223372036854775807 - 1) }}", "64 bits", ErrorCode::TemplateEvaluation);
+    refuse("{{ '%d' % 1e300 }}", "too large", ErrorCode::TemplateEvaluation);
     CHECK(
         jinja::Template("{{ (0 - 9223372036854775807 - 1) % -1 }}{{ 1e300 | int }}{{ 'abc'[9223372036854775807:] }}"
                         "{{ 'abc'[::9223372036854775807] }}{{ 'abc'[::(0 - 9223372036854775807 - 1)] }}")

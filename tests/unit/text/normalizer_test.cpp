@@ -126,7 +126,7 @@ TEST_CASE("an unknown mapping is refused by name")
         Normalizer normalizer("books-2");
         FAIL("accepted");
     } catch (const Error& error) {
-        CHECK(error.code() == "PAL-MODEL-13");
+        CHECK(error.code() == ErrorCode::ModelG13);
         CHECK_THAT(error.what(), Catch::Contains("books-2"));
     }
 }

@@ -186,33 +186,33 @@ TEST_CASE("logits that are no numbers stop the answer")
         sampler.sample(std::vector<float>{0, bad, 1});
         FAIL("accepted");
     } catch (const Error& error) {
-        CHECK(error.code() == "PAL-MODEL-15");
+        CHECK(error.code() == ErrorCode::ModelG15);
     }
 }
 
 TEST_CASE("options out of range are named")
 {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    const std::vector<std::pair<SamplerOptions, std::string>> all = {
-        {{.temperature = -0.1}, "--temperature"},
-        {{.temperature = nan}, "--temperature"},
-        {{.temperature = 101}, "--temperature"},
-        {{.top_k = -1}, "--top-k"},
-        {{.top_p = 0}, "--top-p"},
-        {{.top_p = 1.1}, "--top-p"},
-        {{.min_p = -0.1}, "--min-p"},
-        {{.min_p = 1.1}, "--min-p"},
-        {{.repeat_penalty = 0}, "--repeat-penalty"},
-        {{.repeat_penalty = nan}, "--repeat-penalty"},
-        {{.repeat_last = -1}, "--repeat-last"},
+    const std::vector<std::pair<SamplerOptions, Setting>> all = {
+        {{.temperature = -0.1}, Setting::Temperature},
+        {{.temperature = nan}, Setting::Temperature},
+        {{.temperature = 101}, Setting::Temperature},
+        {{.top_k = -1}, Setting::TopK},
+        {{.top_p = 0}, Setting::TopP},
+        {{.top_p = 1.1}, Setting::TopP},
+        {{.min_p = -0.1}, Setting::MinP},
+        {{.min_p = 1.1}, Setting::MinP},
+        {{.repeat_penalty = 0}, Setting::RepeatPenalty},
+        {{.repeat_penalty = nan}, Setting::RepeatPenalty},
+        {{.repeat_last = -1}, Setting::RepeatLast},
     };
-    for (const auto& [options, name] : all) {
+    for (const auto& [options, setting] : all) {
         try {
             Sampler sampler(options);
             FAIL("accepted");
         } catch (const Error& error) {
             CHECK(error.kind() == ErrorKind::Usage);
-            CHECK(error.subject() == name);
+            CHECK(error.subject() == Text(setting));
         }
     }
 }

@@ -33,7 +33,7 @@ void check_refused(const std::string& model, const std::string& why)
         check_sentencepiece_model(model);
         FAIL("accepted");
     } catch (const Error& error) {
-        CHECK(error.code() == "PAL-MODEL-13");
+        CHECK(error.code() == ErrorCode::ModelG13);
         CHECK_THAT(error.what(), Catch::Contains(why));
     }
 }

@@ -102,7 +102,7 @@ TEST_CASE("UTF-32 is refused by name")
             clean_utf8(bytes);
             FAIL("accepted");
         } catch (const Error& error) {
-            CHECK(error.code() == "PAL-DOC-01");
+            CHECK(error.code() == ErrorCode::UnreadableDocument);
             CHECK_THAT(error.what(), Catch::Contains("UTF-32"));
         }
     }

@@ -1,0 +1,11 @@
+// The content of resources/messages/de.json. The build makes the definition (engine/messages/sources.cmake).
+#pragma once
+
+#include <cstddef>
+
+namespace palimpsest::engine {
+
+extern const unsigned char german_messages[];
+extern const size_t german_messages_bytes;
+
+} // namespace palimpsest::engine

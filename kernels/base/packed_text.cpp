@@ -1,0 +1,45 @@
+#include "kernels/base/packed_text.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr size_t room = sizeof PackedText{}.bytes;
+constexpr size_t most_verbatim = room - 6; // "v1014:" precedes it
+
+// Does not cut a character of UTF-8 in two.
+std::string truncated(std::string text)
+{
+    size_t size = std::min(text.size(), most_verbatim);
+    while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
+        --size;
+    text.resize(size);
+    return text;
+}
+
+} // namespace
+
+PackedText pack(const Text& text)
+{
+    PackedText to;
+    if (text.empty()) return to;
+    std::string packed = text.packed();
+    if (packed.size() > room || !Text::unpacked(packed))
+        packed = Text::verbatim(truncated(text.english())).packed();
+    to.size = static_cast<uint32_t>(packed.size());
+    std::memcpy(to.bytes, packed.data(), packed.size());
+    return to;
+}
+
+Text unpack(const PackedText& packed)
+{
+    if (packed.size == 0) return {};
+    const std::string_view bytes(packed.bytes, std::min<size_t>(packed.size, room));
+    return Text::unpacked(bytes).value_or(Text::verbatim(printable(bytes)));
+}
+
+} // namespace palimpsest

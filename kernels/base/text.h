@@ -1,0 +1,157 @@
+// A sentence for the user that does not know yet in which language, and in which part of the product, it is shown.
+//
+// A Text is an English pattern with values for its holes: Text("{0} of {1} tokens read", read, all). The pattern is
+// also the key of its translation (resources/messages/de.json), so it must stand in the code as a literal. What the
+// command and the window call differently is a Setting or a Step: "--budget" in the command is the field "Budget"
+// in the window. Neither the engine nor the storage names an option of the command.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace palimpsest {
+
+// What a user can choose. The command calls each by its option, the window by the label of its field.
+enum class Setting : uint8_t {
+    Again,
+    Budget,
+    CheckpointSeconds,
+    Chunk,
+    Compute,
+    Database,
+    Device,
+    KvType,
+    MinP,
+    Model,
+    NoSave,
+    Pin,
+    Policy,
+    Positions,
+    Question,
+    QuestionLast,
+    RepeatLast,
+    RepeatPenalty,
+    RequireComplete,
+    Reread,
+    Seed,
+    Session,
+    Simd,
+    System,
+    Temperature,
+    Threads,
+    TokenIds,
+    TopK,
+    TopP,
+};
+inline constexpr size_t settings = static_cast<size_t>(Setting::TopP) + 1;
+
+// What a user can do next and has to do differently in the command and in the window. The comments say which value
+// stands in the holes.
+enum class Step : uint8_t {
+    ChooseModel,
+    ChooseDatabase,
+    ListModels,
+    SetDefaultModel,
+    ListSessions,
+    ShowSession, // {0}: the session
+    ExportSession,
+    RemoveSessions,
+    ListPolicies,
+    BeginSession,
+    FinishReading,  // {0}: the session
+    ReadAsDocument, // {0}: the session
+    ReadAgain,
+    PinWhileReading,
+    RunDoctor,
+    Restart,
+};
+inline constexpr size_t steps = static_cast<size_t>(Step::Restart) + 1;
+
+class Text;
+
+// How a Text is worded: by the command or the window, in one language.
+class Wording {
+public:
+    virtual ~Wording() = default;
+
+    // The translation of an English pattern, with its holes.
+    virtual std::string pattern(std::string_view english) const = 0;
+    virtual std::string setting(Setting setting) const = 0;
+    virtual std::string step(Step step) const = 0; // with its holes
+};
+
+class Text {
+public:
+    Text() = default;
+
+    // A pattern that is a literal. {0} to {9} stand for the values: numbers, names, settings, or other Texts. A
+    // string is shown as it is; if it comes from a file it must have passed through printable().
+    template<size_t length, class... Values>
+    explicit Text(const char (&pattern)[length], Values&&... values) : pattern_(pattern)
+    {
+        (values_.push_back(value_of(std::forward<Values>(values))), ...);
+    }
+
+    // A step, with the values of its holes.
+    template<class... Values>
+    explicit Text(Step step, Values&&... values) : step_(step)
+    {
+        (values_.push_back(value_of(std::forward<Values>(values))), ...);
+    }
+
+    explicit Text(Setting setting) : setting_(setting) {}
+
+    // Text that is not translated: a name, a number, a message of another program.
+    static Text verbatim(std::string shown);
+
+    bool empty() const { return pattern_.empty() && !step_ && !setting_; }
+
+    // Worded by `wording`. english() is for logs and tests: settings and steps get a general name.
+    std::string in(const Wording& wording) const;
+    std::string english() const;
+
+    // As bytes, for a boundary that no C++ type may cross: unpacked(packed()) is an equal Text. Returns nullopt for
+    // bytes that packed() does not write, and for values within values beyond most_nested.
+    std::string packed() const;
+    static std::optional<Text> unpacked(std::string_view bytes);
+    static constexpr int most_nested = 32;
+
+    bool operator==(const Text&) const = default;
+
+private:
+    template<class Value>
+    static Text value_of(Value&& value)
+    {
+        using Plain = std::remove_cvref_t<Value>;
+        if constexpr (std::same_as<Plain, Text>)
+            return std::forward<Value>(value);
+        else if constexpr (std::same_as<Plain, Setting> || std::same_as<Plain, Step>)
+            return Text(value);
+        else if constexpr (std::integral<Plain>)
+            return verbatim(std::to_string(value));
+        else
+            return verbatim(std::string(std::forward<Value>(value)));
+    }
+
+    void pack_into(std::string& out) const;
+    static std::optional<Text> unpack_from(std::string_view& rest, int nested);
+
+    std::string pattern_;
+    std::vector<Text> values_;
+    std::optional<Step> step_;
+    std::optional<Setting> setting_;
+    bool is_verbatim_ = false;
+};
+
+// The name of a setting without regard to a front end: "budget", "KV type".
+std::string_view plain_name(Setting setting);
+
+// `parts` joined, each separated from the next by `separator`; not translated.
+Text joined(const std::vector<Text>& parts, std::string_view separator);
+
+} // namespace palimpsest
