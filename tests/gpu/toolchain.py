@@ -140,7 +140,7 @@ DEVICE = (DEVICE_FOLDER + "/**/*.cu", DEVICE_FOLDER + "/**/*.cpp")
 ENGINE = ("engine/**/*.cpp",)
 LIBRARIES = {"palimpsest-kernels": "kernels", "palimpsest-engine": "engine"}
 BENCHES = {  # name: (sources besides the libraries, library)
-    "gpu-bench": (("tests/bench/gpu_*.cpp",), "cuda"),
+    "gpu-bench": (("tests/bench/gpu_*.cpp", "kernels/base/convert.cpp", "kernels/base/dequantise.cpp"), "cuda"),
     "random-model": (("tests/bench/random_model_main.cpp", "tests/support/random_model.cpp"), "kernels"),
     "speed-bench": (("tests/bench/speed_*.cpp", "tests/bench/device_state.cpp"), "engine"),
     "engine-bench": (("tests/bench/engine_bench.cpp", "tests/bench/ceilings.cpp"), "engine"),
