@@ -18,7 +18,7 @@ std::filesystem::path dated_backup(const std::filesystem::path& database, const 
                                    std::chrono::sys_days day);
 
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database); // newest last
-// The same for one kind, also "before-schema"; by name, which ends with a date or a number.
+// The backups of one kind ("daily", "before-schema", …), sorted by name, which ends with a date or a number.
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);
 // Called on permanent deletion, because backups contain the deleted content.
 void remove_backups(const std::filesystem::path& database);

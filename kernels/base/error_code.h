@@ -1,4 +1,4 @@
-// What went wrong, as a value that code can compare and a name that scripts can rely on.
+// Identifies each kind of error: code compares the value, and scripts rely on its name ("PAL-DOC-00").
 //
 // docs/errors.md lists every code with its sentences. The names of the rules of reading model files (ModelG1 and so
 // on) are the ids in docs/validation.md.

@@ -1,9 +1,9 @@
-// A sentence for the user that does not know yet in which language, and in which part of the product, it is shown.
+// A sentence for the user, before it is put into a language and into the words of the command or the window.
 //
 // A Text is an English pattern with values for its holes: Text("{0} of {1} tokens read", read, all). The pattern is
-// also the key of its translation (resources/messages/de.json), so it must stand in the code as a literal. What the
-// command and the window call differently is a Setting or a Step: "--budget" in the command is the field "Budget"
-// in the window. Neither the engine nor the storage names an option of the command.
+// also the key of its translation (resources/messages/de.json), so it must stand in the code as a literal. A
+// Setting or a Step stands for something that the two name differently: "--budget" in the command is the field
+// "Budget" in the window. Neither the engine nor the storage names an option of the command.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 
 namespace palimpsest {
 
-// What a user can choose. The command calls each by its option, the window by the label of its field.
+// A value that the user chooses. The command names it by its option, the window by the label of its field.
 enum class Setting : uint8_t {
     Again,
     Budget,
@@ -50,8 +50,8 @@ enum class Setting : uint8_t {
 };
 inline constexpr size_t settings = static_cast<size_t>(Setting::TopP) + 1;
 
-// What a user can do next and has to do differently in the command and in the window. The comments say which value
-// stands in the holes.
+// An action that solves a problem and is done differently in the command and in the window. The comments name the
+// values of the holes.
 enum class Step : uint8_t {
     ChooseModel,
     ChooseDatabase,

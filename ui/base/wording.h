@@ -33,7 +33,7 @@ private:
 QString shown(const Text& text);
 // "SUBJECT: what; remedy [CODE]"
 QString shown(const Error& error);
-// The same for an Error; the message of any other exception as it is.
+// The sentence of an Error, or what() of any other exception.
 QString shown(const std::exception& error);
 
 } // namespace palimpsest::ui

@@ -100,13 +100,13 @@ void DocumentLayout::clamp()
     if (const qreal gap = column().height() - margin - visible_.back()->bottom(); at_end && gap > 0) {
         move_all(gap);
         place_up(visible_.front()->y, visible_.front()->block.range.first);
-        settle();
+        snap_to_first_line();
     }
     const bool at_start = visible_.front()->block.range.first == 0;
     if (at_start && visible_.front()->y > margin - 0.5) {
         move_all(margin - visible_.front()->y);
         place_down(visible_.back()->bottom(), visible_.back()->block.range.last);
-        settle();
+        snap_to_first_line();
     }
     std::erase_if(visible_,
                   [&](const DocumentItem* item) { return item->bottom() <= 0 || item->y >= column().height(); });
@@ -118,7 +118,7 @@ void DocumentLayout::move_all(qreal dy)
         item->y += dy;
 }
 
-void DocumentLayout::settle()
+void DocumentLayout::snap_to_first_line()
 {
     for (const DocumentItem* item : visible_) {
         if (item->bottom() <= 0) continue;

@@ -46,7 +46,7 @@ public:
     void go_to(uint64_t token, qreal y) { place_ = {token, y}; }
     void go_near(uint64_t token); // its line at the nearer edge. REQUIRES: the token is not visible.
     void scroll_by(qreal pixels) { place_.y -= pixels; } // positive: down
-    void settle();                                       // makes the first visible line the scroll position
+    void snap_to_first_line();                           // makes the first visible line the scroll position
     // Pixels to scroll by until the line of a visible token is completely in the viewport.
     qreal distance_to(uint64_t token) const;
 

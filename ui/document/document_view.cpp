@@ -192,7 +192,7 @@ void DocumentView::scroll_by(qreal pixels)
     if (!source_) return;
     layout_.scroll_by(pixels);
     lay_out();
-    layout_.settle();
+    layout_.snap_to_first_line();
 }
 
 void DocumentView::show_range(StreamRange range)

@@ -41,7 +41,7 @@ public:
     void set_matches(std::vector<StreamRange> matches); // ascending
     void set_current_match(std::optional<StreamRange> match);
 
-    // What is visible, and where; read it only between events.
+    // Where each line is. Valid until the next event, which may scroll or lay out anew.
     const DocumentLayout& text_layout() const { return layout_; }
     const TokenRetention& retention() const { return retention_; }
     QString describe(uint64_t token) const; // which lists keep it, rank, age, pins

@@ -12,7 +12,7 @@ public:
     explicit DragScroll(QObject* parent = nullptr);
 
     void begin(QPoint at);
-    // Returns whether `at` is between the top and the bottom of the viewport; otherwise the scrolling goes on.
+    // Stops scrolling and returns true if `at` is inside the viewport; scrolls on and returns false above or below it.
     bool move_to(QPoint at, int viewport_height);
     void end();
     bool is_active() const { return active_; } // between begin() and end()

@@ -58,7 +58,7 @@ enum class ScratchUse {
 };
 inline constexpr auto scratch_uses = static_cast<size_t>(ScratchUse::Count);
 
-// What a recording cannot hold: reading host memory, waiting, allocating, and other recordings.
+// Operations that a CUDA graph cannot record: reading host memory, waiting, allocating, and other recordings.
 enum class Unrecordable { HostMemory, Wait, DeviceMemory, WorkingMemory, Recording, Replay };
 
 class CudaContext {
