@@ -95,8 +95,8 @@ constexpr uint64_t cuda_plugin_layout()
                                sizeof(ExpertsArgs),
                                sizeof(WorkBounds),
                                sizeof(AtOnce),
-                               settings,
-                               steps})
+                               setting_count,
+                               step_count})
         hash = (hash ^ bytes) * 0x100000001b3;
     return hash;
 }

@@ -21,20 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Text subject_of(const fs::path& path)
-{
-    return Text::verbatim(printable(path.string()));
-}
-
 [[noreturn]] void fail(const fs::path& path, const Text& what)
 {
-    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, subject_of(path), what,
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(path.string()), what,
                 Text("nothing was changed; check the folder and its permissions"));
 }
 
 [[noreturn]] void fail_disk(const fs::path& path, const Text& what)
 {
-    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, subject_of(path), what,
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, Text::escaped(path.string()), what,
                 Text("nothing was changed; free space or check the disk, and try again"));
 }
 
@@ -46,7 +41,7 @@ Text subject_of(const fs::path& path)
     const int code = failure.getErrorCode() & 0xFF;
     if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM) throw failure;
     if (disk_is_full(failure, db.getHandle()))
-        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, subject_of(copy),
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(copy.string()),
                     Text("there is too little space for the backup"), Text("free space"));
     if (code == SQLITE_IOERR) fail_disk(copy, Text("the backup could not be written ({0})", said));
     // VACUUM reports SQLITE_ERROR if it cannot measure the file it made.
@@ -79,7 +74,7 @@ private:
     sqlite3* db_;
 };
 
-void make_folder(const fs::path& folder)
+void make_backup_folder(const fs::path& folder)
 {
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
         fail(folder, Text("the folder cannot be made ({0})", std::strerror(errno)));
@@ -169,7 +164,7 @@ template<class Copy>
 void make(SQLite::Database& db, const fs::path& to, Copy&& copy)
 {
     const fs::path part = to.string() + ".part";
-    make_folder(to.parent_path());
+    make_backup_folder(to.parent_path());
     forget(part);
     try {
         const PrivateFiles mine;
@@ -206,7 +201,7 @@ void check_space(SQLite::Database& db, const fs::path& folder)
     std::error_code unknown;
     const fs::space_info space = fs::space(folder, unknown);
     if (unknown || space.available >= 2 * text + (64u << 20)) return;
-    throw Error(ErrorKind::Resources, ErrorCode::DiskFull, subject_of(folder),
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(folder.string()),
                 Text("there is too little space for the daily backup"), Text("free space"));
 }
 

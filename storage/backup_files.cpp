@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::storage {
 namespace {

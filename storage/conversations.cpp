@@ -6,6 +6,7 @@
 
 #include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/clock.h"
@@ -16,9 +17,9 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr size_t max_name_bytes = 200;
-constexpr int64_t max_raw_bytes = 1 << 20;
+constexpr int64_t max_event_block_bytes = 1 << 20;
 
-SessionInfo info_of(SQLite::Statement& row)
+SessionInfo session_info(SQLite::Statement& row)
 {
     return {.id = row.getColumn(0).getInt64(),
             .name = row.getColumn(1).getString(),
@@ -150,7 +151,7 @@ std::optional<SessionInfo> Conversations::find(const std::string& name)
                                    "FROM sessions WHERE name = ?");
         query.bind(1, name);
         if (!query.executeStep()) return std::nullopt;
-        return info_of(query);
+        return session_info(query);
     });
 }
 
@@ -173,7 +174,7 @@ std::vector<SessionInfo> Conversations::list()
         auto query = db_.statement("SELECT id, name, model, model_name, options, created_ms, changed_ms "
                                    "FROM sessions ORDER BY changed_ms DESC, id DESC");
         while (query.executeStep())
-            all.push_back(info_of(query));
+            all.push_back(session_info(query));
         return all;
     });
 }
@@ -421,7 +422,7 @@ void Conversations::append_fade_record(int64_t session, std::span<const engine::
                                        uint64_t tokens_seen)
 {
     static_assert(sizeof(engine::EvictionEvent) == 3 * sizeof(uint32_t));
-    constexpr size_t per_row = static_cast<size_t>(max_raw_bytes) / sizeof(engine::EvictionEvent);
+    constexpr size_t per_row = static_cast<size_t>(max_event_block_bytes) / sizeof(engine::EvictionEvent);
     db_.guarded([&] {
         for (size_t at = 0; at < events.size(); at += per_row) {
             const auto raw = std::as_bytes(events.subspan(at, std::min(per_row, events.size() - at)));
@@ -471,7 +472,8 @@ void Conversations::each_fade_record_block(int64_t session,
         while (query.executeStep()) {
             const int64_t bytes = query.getColumn(0).getInt64();
             const auto stored = blob(query.getColumn(2));
-            const bool fits = bytes >= 0 && bytes <= max_raw_bytes && bytes % sizeof(engine::EvictionEvent) == 0;
+            const bool fits =
+                bytes >= 0 && bytes <= max_event_block_bytes && bytes % sizeof(engine::EvictionEvent) == 0;
             events.resize(fits ? static_cast<size_t>(bytes) / sizeof(engine::EvictionEvent) : 0);
             const auto raw = std::as_writable_bytes(std::span(events));
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())

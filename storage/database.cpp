@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/disk_full.h"
@@ -19,26 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Text subject_of(const fs::path& file)
-{
-    return Text::verbatim(printable(file.string()));
-}
-
 [[noreturn]] void refuse_file(const fs::path& file, const Text& what, const Text& remedy)
 {
-    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, subject_of(file), what, remedy);
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::escaped(file.string()), what, remedy);
 }
 
 [[noreturn]] void refuse_without_sessions(const fs::path& file)
 {
-    throw Error(ErrorKind::NotFound, ErrorCode::DatabaseNotFound, subject_of(file),
+    throw Error(ErrorKind::NotFound, ErrorCode::DatabaseNotFound, Text::escaped(file.string()),
                 Text("there are no sessions yet"), Text(Step::BeginSession));
 }
 
 [[noreturn]] void refuse_damaged(const fs::path& file, const Text& what)
 {
-    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, subject_of(file), Text("it is damaged ({0})", what),
-                restoring_advice(file));
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text::escaped(file.string()),
+                Text("it is damaged ({0})", what), restoring_advice(file));
 }
 
 // Null while there is an owner, and if the last one shut down cleanly.
@@ -51,7 +47,7 @@ try {
     return nullptr;
 }
 
-void make_folder(const fs::path& folder)
+void make_database_folder(const fs::path& folder)
 {
     std::error_code failed;
     if (folder.empty() || fs::exists(folder, failed)) return;
@@ -110,7 +106,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
     : file_(file)
 {
     if (access == Access::Write) {
-        make_folder(file.parent_path());
+        make_database_folder(file.parent_path());
         check_owner(file);
         lock_ = std::make_unique<OwnerLock>(file.string() + ".lock", busy_timeout);
     } else if (!fs::exists(file)) {
@@ -157,7 +153,7 @@ void Database::open(Access access, const CheckLimit& limit)
 
     const int version = version_of(*sql_);
     if (version > schema_version && writes)
-        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, subject_of(file_),
+        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, Text::escaped(file_.string()),
                     Text("it was written by a newer version of Palimpsest and is only readable here"),
                     Text("update Palimpsest, or {0}", Step::ChooseDatabase));
     if (writes) {
@@ -195,7 +191,7 @@ void Database::check_after_unclean_stop(const CheckLimit& limit)
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end && (!limit.go_on || limit.go_on()); };
     const auto found = check_pages(*sql_, PageCheck::Quick, go_on);
     check_is_unfinished_ = !found;
-    if (found && !found->empty()) refuse_damaged(file_, Text::verbatim(printable(*found)));
+    if (found && !found->empty()) refuse_damaged(file_, Text::escaped(*found));
 }
 
 bool check_integrity(const fs::path& file, const std::function<bool()>& go_on)
@@ -206,7 +202,7 @@ bool check_integrity(const fs::path& file, const std::function<bool()>& go_on)
     return database.guarded([&] {
         const auto found = check_pages(database.sql(), PageCheck::Whole, go_on);
         if (!found) return false;
-        if (!found->empty()) refuse_damaged(file, Text::verbatim(printable(*found)));
+        if (!found->empty()) refuse_damaged(file, Text::escaped(*found));
         auto orphan = database.statement("PRAGMA foreign_key_check");
         if (orphan.executeStep())
             refuse_damaged(file, Text("a row of '{0}' names another that is not there",
@@ -266,14 +262,14 @@ void Database::suspect()
 void Database::refuse_if_suspect() const
 {
     if (!suspect_) return;
-    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, subject_of(file_),
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, Text::escaped(file_.string()),
                 Text("reading or writing failed before, and nothing is written since; what was saved is safe"),
                 Text("check the disk, copy the file elsewhere and start again"));
 }
 
 void Database::fail(const SQLite::Exception& failure)
 {
-    const Text subject = subject_of(file_);
+    const Text subject = Text::escaped(file_.string());
     const std::string said = failure.getErrorStr();
     // The rollback journal of a process that died while creating the file; from then on the file uses a log.
     if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)

@@ -13,21 +13,21 @@ namespace {
 
 enum Kind {
     CleanText = 0,
-    Ids = 1,
+    TokenIds = 1,
     Lengths = 2,
     Starts = 3
 }; // Starts: byte offset of a token block in the text, u64
 
 constexpr uint64_t tokens_per_block = 65536;
-constexpr int64_t max_raw_bytes = 1 << 20;
+constexpr int64_t max_block_bytes = 1 << 20;
 
-[[noreturn]] void damaged(int64_t document)
+[[noreturn]] void refuse_damaged_document(int64_t document)
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", document),
                 Text("what is stored of it is damaged"), Text("import it again"));
 }
 
-DocumentInfo info_of(SQLite::Statement& row)
+DocumentInfo document_info(SQLite::Statement& row)
 {
     const auto number = [&](int column) { return static_cast<uint64_t>(row.getColumn(column).getInt64()); };
     return {.id = row.getColumn(0).getInt64(),
@@ -61,7 +61,7 @@ DocumentInfo Library::get(int64_t document)
         if (!query.executeStep())
             throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text("document {0}", document),
                         Text("it is not there"), Text(Step::ListSessions));
-        return info_of(query);
+        return document_info(query);
     });
 }
 
@@ -71,7 +71,7 @@ std::vector<DocumentInfo> Library::list()
         std::vector<DocumentInfo> all;
         auto query = db_.statement(select_all);
         while (query.executeStep())
-            all.push_back(info_of(query));
+            all.push_back(document_info(query));
         return all;
     });
 }
@@ -102,10 +102,10 @@ std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind,
     query.bind(3, index);
     if (!query.executeStep()) return std::nullopt;
     const int64_t bytes = query.getColumn(0).getInt64();
-    if (bytes < 0 || bytes > max_raw_bytes) damaged(document);
+    if (bytes < 0 || bytes > max_block_bytes) refuse_damaged_document(document);
     std::vector<std::byte> raw(static_cast<size_t>(bytes));
     const auto stored = blob(query.getColumn(2));
-    if (!unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64()) damaged(document);
+    if (!unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64()) refuse_damaged_document(document);
     return raw;
 }
 
@@ -115,7 +115,7 @@ std::vector<engine::TokenId> Library::ids(int64_t document, uint64_t first, uint
         std::vector<engine::TokenId> out;
         while (out.size() < count) {
             const uint64_t at = first + out.size(), within = at % tokens_per_block;
-            const auto raw = block(document, Ids, static_cast<int64_t>(at / tokens_per_block));
+            const auto raw = block(document, TokenIds, static_cast<int64_t>(at / tokens_per_block));
             const uint64_t there = raw ? raw->size() / sizeof(uint32_t) : 0;
             if (there <= within) break;
             const uint64_t part = std::min(count - out.size(), there - within);
@@ -135,7 +135,7 @@ std::vector<uint64_t> Library::lengths(int64_t document, int64_t index)
     int shift = 0;
     for (size_t i = 0; raw && i < raw->size(); ++i) {
         const auto byte = static_cast<uint64_t>((*raw)[i]);
-        if (shift >= 64) damaged(document);
+        if (shift >= 64) refuse_damaged_document(document);
         length |= (byte & 0x7F) << shift;
         shift += 7;
         if (byte & 0x80) continue;
@@ -143,7 +143,7 @@ std::vector<uint64_t> Library::lengths(int64_t document, int64_t index)
         length = 0;
         shift = 0;
     }
-    if (shift != 0) damaged(document);
+    if (shift != 0) refuse_damaged_document(document);
     return all;
 }
 
@@ -151,7 +151,7 @@ uint64_t Library::start_of_block(int64_t document, int64_t index)
 {
     if (const auto raw = block(document, Starts, index)) {
         uint64_t start = 0;
-        if (raw->size() != sizeof start) damaged(document);
+        if (raw->size() != sizeof start) refuse_damaged_document(document);
         std::memcpy(&start, raw->data(), sizeof start);
         return start;
     }
@@ -218,7 +218,7 @@ uint64_t Library::verify(int64_t document)
         if (part.empty()) break;
         tokens += part.size();
     }
-    if (bytes != info.bytes || tokens != info.tokens) damaged(document);
+    if (bytes != info.bytes || tokens != info.tokens) refuse_damaged_document(document);
     return tokens;
 }
 
@@ -279,7 +279,7 @@ void Import::add_tokens(std::span<const engine::EncodedToken> tokens)
 
 void Import::put_tokens()
 {
-    put(Ids, token_blocks_, std::as_bytes(std::span(ids_)));
+    put(TokenIds, token_blocks_, std::as_bytes(std::span(ids_)));
     put(Lengths, token_blocks_, lengths_);
     put(Starts, token_blocks_++, std::as_bytes(std::span(&block_start_, 1)));
     block_start_ = last_end_;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -34,7 +35,7 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
 {
     descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor_ < 0)
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::verbatim(printable(file.string())),
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::escaped(file.string()),
                     Text("it cannot be opened ({0})", std::strerror(errno)),
                     Text("check the folder and its permissions, or {0}", Step::ChooseDatabase));
     const auto end = std::chrono::steady_clock::now() + busy_timeout;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/backup_files.h"
 
 namespace palimpsest::storage {
@@ -144,13 +145,13 @@ CREATE TEMP VIEW documents AS SELECT *, -1 AS source_bytes, 0 AS source_hash FRO
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)
 {
-    throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::verbatim(printable(db.getFilename())), what,
+    throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(db.getFilename()), what,
                 Text("it was left as it is; {0}", Step::ChooseDatabase));
 }
 
-[[noreturn]] void damaged(SQLite::Database& db, const Text& what)
+[[noreturn]] void refuse_damaged_schema(SQLite::Database& db, const Text& what)
 {
-    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text::verbatim(printable(db.getFilename())),
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text::escaped(db.getFilename()),
                 Text("it is damaged ({0})", what), restoring_advice(db.getFilename()));
 }
 
@@ -176,10 +177,10 @@ void check_content(SQLite::Database& db)
 {
     SQLite::Statement orphan(db, "PRAGMA foreign_key_check");
     if (orphan.executeStep())
-        damaged(db,
-                Text("a row of '{0}' names another that is not there", printable(orphan.getColumn(0).getString())));
+        refuse_damaged_schema(
+            db, Text("a row of '{0}' names another that is not there", printable(orphan.getColumn(0).getString())));
     const std::string found = db.execAndGet("PRAGMA quick_check(1)").getString();
-    if (found != "ok") damaged(db, Text::verbatim(printable(found)));
+    if (found != "ok") refuse_damaged_schema(db, Text::escaped(found));
 }
 
 } // namespace

@@ -21,7 +21,7 @@ constexpr uint64_t most_payload = uint64_t{most_blocks} * block_bytes;
 constexpr uint32_t most_row_bytes = 1 << 16;
 constexpr uint32_t most_moments = 1 << 12;
 
-[[noreturn]] void damaged(const Text& what)
+[[noreturn]] void refuse_damaged_codes(const Text& what)
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
                 Text("its cache is damaged: {0}", what), Text("read its text again"));
@@ -85,7 +85,7 @@ public:
     {
         uint8_t raw = 0;
         number(raw, what);
-        if (raw > most) damaged(Text("{0} is unknown", what));
+        if (raw > most) refuse_damaged_codes(Text("{0} is unknown", what));
         value = static_cast<E>(raw);
     }
     void policy(engine::PolicySpec& spec)
@@ -95,18 +95,18 @@ public:
         try {
             spec = engine::PolicySpec::parse(text);
         } catch (const Error&) {
-            damaged(Text("its policy cannot be read"));
+            refuse_damaged_codes(Text("its policy cannot be read"));
         }
     }
     void expect_end() const
     {
-        if (!bytes_.empty()) damaged(Text("its header goes on after its end"));
+        if (!bytes_.empty()) refuse_damaged_codes(Text("its header goes on after its end"));
     }
 
 private:
     std::span<const std::byte> take(uint64_t count, const Text& what)
     {
-        if (count > bytes_.size()) damaged(Text("its header ends within {0}", what));
+        if (count > bytes_.size()) refuse_damaged_codes(Text("its header ends within {0}", what));
         const auto taken = bytes_.first(count);
         bytes_ = bytes_.subspan(count);
         return taken;
@@ -256,11 +256,12 @@ public:
 private:
     void load()
     {
-        if (next_ == names_.size()) damaged(Text("blocks are missing"));
+        if (next_ == names_.size()) refuse_damaged_codes(Text("blocks are missing"));
         const BlockName& name = names_[next_];
         block_.resize(name.bytes);
         source_(next_, block_);
-        if (hash128(block_) != name.hash) damaged(Text("block {0} does not match its checksum", next_));
+        if (hash128(block_) != name.hash)
+            refuse_damaged_codes(Text("block {0} does not match its checksum", next_));
         at_ = 0;
         ++next_;
     }
@@ -276,7 +277,8 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
     HeaderReader reader(header);
     std::array<char, magic.size()> found{};
     reader.number(found, Text("its magic"));
-    if (std::string_view(found.data(), found.size()) != magic) damaged(Text("it does not begin like a cache"));
+    if (std::string_view(found.data(), found.size()) != magic)
+        refuse_damaged_codes(Text("it does not begin like a cache"));
     uint32_t version = 0;
     reader.number(version, Text("its version"));
     if (version == 0 || version > format_version)
@@ -287,15 +289,16 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
     if (version < 2) state.given = state.policy;
     reader.expect_end();
     if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks)
-        damaged(Text("it has too many parts"));
-    if (layout.row_bytes > most_row_bytes) damaged(Text("its keys are too large"));
-    if (layout.moments > most_moments) damaged(Text("its accumulators are too large"));
+        refuse_damaged_codes(Text("it has too many parts"));
+    if (layout.row_bytes > most_row_bytes) refuse_damaged_codes(Text("its keys are too large"));
+    if (layout.moments > most_moments) refuse_damaged_codes(Text("its accumulators are too large"));
     uint64_t total = 0;
     for (const BlockName& block : layout.blocks) {
-        if (block.bytes == 0 || block.bytes > block_bytes) damaged(Text("a block has an impossible size"));
+        if (block.bytes == 0 || block.bytes > block_bytes)
+            refuse_damaged_codes(Text("a block has an impossible size"));
         total += block.bytes;
     }
-    if (total != layout.payload_bytes()) damaged(Text("its parts do not add up"));
+    if (total != layout.payload_bytes()) refuse_damaged_codes(Text("its parts do not add up"));
 }
 
 } // namespace
@@ -345,7 +348,7 @@ SessionState decode(std::span<const std::byte> header,
     SessionState state;
     Layout layout;
     parse(header, state, layout);
-    if (layout.payload_bytes() > limit(state)) damaged(Text("it is larger than it can be"));
+    if (layout.payload_bytes() > limit(state)) refuse_damaged_codes(Text("it is larger than it can be"));
     BlockReader reader(layout.blocks, block);
     reader.fill(state.logits, layout.logits);
     for (const uint32_t length : layout.lengths) {

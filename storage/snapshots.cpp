@@ -14,7 +14,7 @@ namespace {
 
 constexpr int blocks_per_transaction = 16; // limits a transaction to 16 MiB
 
-[[noreturn]] void damaged(const Text& what)
+[[noreturn]] void refuse_damaged_snapshot(const Text& what)
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
                 Text("its cache is damaged: {0}", what), Text("read its text again"));
@@ -194,15 +194,15 @@ engine::SessionState Snapshots::load(int64_t snapshot, PayloadLimit limit)
     return db_.guarded([&] {
         auto query = db_.statement("SELECT header, hash, tokens_seen FROM snapshots WHERE id = ? AND complete = 1");
         query.bind(1, snapshot);
-        if (!query.executeStep()) damaged(Text("it is not there any more"));
+        if (!query.executeStep()) refuse_damaged_snapshot(Text("it is not there any more"));
         const auto found = blob(query.getColumn(0));
         const std::vector<std::byte> header(found.begin(), found.end());
         if (hash64(header) != query.getColumn(1).getInt64())
-            damaged(Text("its header does not match its checksum"));
+            refuse_damaged_snapshot(Text("its header does not match its checksum"));
         auto state = decode(
             header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); }, limit);
         if (state.tokens_seen != static_cast<uint64_t>(query.getColumn(2).getInt64()))
-            damaged(Text("it is not the cache that was saved here"));
+            refuse_damaged_snapshot(Text("it is not the cache that was saved here"));
         return state;
     });
 }
@@ -221,13 +221,13 @@ void Snapshots::read_block(int64_t snapshot, size_t index, std::span<std::byte> 
                                "WHERE snapshot = ? AND idx = ?");
     query.bind(1, snapshot);
     query.bind(2, static_cast<int64_t>(index));
-    if (!query.executeStep()) damaged(Text("block {0} is missing", index));
+    if (!query.executeStep()) refuse_damaged_snapshot(Text("block {0} is missing", index));
     if (query.getColumn(0).getInt64() != static_cast<int64_t>(to.size()))
-        damaged(Text("block {0} has another length", index));
+        refuse_damaged_snapshot(Text("block {0} has another length", index));
     const SQLite::Column column = query.getColumn(2);
     const auto stored = blob(column);
     if (hash64(stored) != query.getColumn(1).getInt64() || !unpack(stored, to))
-        damaged(Text("block {0} cannot be unpacked", index));
+        refuse_damaged_snapshot(Text("block {0} cannot be unpacked", index));
 }
 
 void Snapshots::verify(int64_t snapshot)

@@ -18,7 +18,7 @@ namespace palimpsest::storage {
 namespace {
 
 namespace fs = std::filesystem;
-using Ids = std::map<int64_t, int64_t>; // row id in the source -> in the destination
+using RowIds = std::map<int64_t, int64_t>; // row id in the source -> in the destination
 
 void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& value)
 {
@@ -32,7 +32,7 @@ void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& 
         statement.bind(index, value.getBytes() ? value.getBlob() : "", value.getBytes());
 }
 
-int64_t other(const Ids& ids, int64_t id)
+int64_t other(const RowIds& ids, int64_t id)
 {
     const auto found = ids.find(id);
     if (found != ids.end()) return found->second;
@@ -45,7 +45,7 @@ int64_t other(const Ids& ids, int64_t id)
 struct RowCopy {
     const char* select;
     const char* insert;
-    std::map<int, const Ids*> renamed;
+    std::map<int, const RowIds*> renamed;
 };
 
 class Transfer {
@@ -110,7 +110,7 @@ private:
     }
 
     // The first selected column is the row's id; the others are inserted.
-    void copy(const RowCopy& rows, int64_t key, Ids* ids)
+    void copy(const RowCopy& rows, int64_t key, RowIds* ids)
     {
         from_.guarded([&] {
             auto read = from_.statement(rows.select);
@@ -120,7 +120,7 @@ private:
         });
     }
 
-    void copy_row(const RowCopy& rows, SQLite::Statement& read, Ids* ids)
+    void copy_row(const RowCopy& rows, SQLite::Statement& read, RowIds* ids)
     {
         auto write = to_.statement(rows.insert);
         for (int i = 1; i < read.getColumnCount(); ++i) {
@@ -255,7 +255,7 @@ private:
         });
     }
 
-    void copy_in_transactions(const RowCopy& copied, const std::vector<int64_t>& keys, Ids* ids)
+    void copy_in_transactions(const RowCopy& copied, const std::vector<int64_t>& keys, RowIds* ids)
     {
         constexpr size_t rows_at_once = 16;
         for (size_t at = 0; at < keys.size(); at += rows_at_once)
@@ -268,7 +268,7 @@ private:
     Database& from_;
     Database& to_;
     int64_t session_;
-    Ids sessions_, documents_, messages_, snapshots_, blocks_;
+    RowIds sessions_, documents_, messages_, snapshots_, blocks_;
 };
 
 } // namespace
@@ -277,7 +277,7 @@ void export_session(Database& database, int64_t session, const fs::path& file)
 {
     std::error_code unknown;
     if (fs::exists(file, unknown))
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(file.string())),
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
                     Text("it is there already"), Text("give a new file's name"));
     const fs::path part = file.string() + ".part" + std::to_string(getpid());
     const auto clean = [&] {
@@ -293,7 +293,7 @@ void export_session(Database& database, int64_t session, const fs::path& file)
         fs::rename(part, file);
     } catch (const fs::filesystem_error&) {
         clean();
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(file.string())),
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
                     Text("it cannot be written"), Text("check the folder and its permissions"));
     } catch (...) {
         clean();
@@ -307,11 +307,11 @@ std::string import_session(Database& database, const fs::path& file, const std::
     Database from(file, Database::Access::Read);
     // Opening for reading checks the tables of known versions only.
     if (from.guarded([&] { return version_of(from.sql()); }) > schema_version)
-        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, Text::verbatim(printable(file.string())),
+        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, Text::escaped(file.string()),
                     Text("it was written by a newer version of Palimpsest"), Text("update Palimpsest"));
     const auto sessions = Conversations(from).list();
     if (sessions.size() != 1)
-        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::verbatim(printable(file.string())),
+        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(file.string()),
                     Text("it is not an exported session"), Text(Step::ExportSession));
     const std::string taken = name.empty() ? sessions[0].name : name;
     Conversations(database).check_name(taken);

@@ -12,6 +12,7 @@
 #include "engine/policy/named/nearest.h"
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/listener.h"
 

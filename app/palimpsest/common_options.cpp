@@ -10,6 +10,7 @@
 #include "app/palimpsest/wording.h"
 #include "engine/session/session_options.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/models/config_file.h"
 #include "storage/user_folders.h"
 

@@ -76,7 +76,7 @@ Text software_line(const CudaInfo& survey, const std::string& plugin)
     return Text("driver {0}for CUDA {1}, {2}", release, cuda_version(survey.driver_version), libraries);
 }
 
-int described(const CudaInfo& survey)
+int described_gpus(const CudaInfo& survey)
 {
     return std::min(survey.device_count, CudaInfo::most_devices);
 }
@@ -84,7 +84,7 @@ int described(const CudaInfo& survey)
 ordered_json facts_of(const CudaInfo& survey)
 {
     ordered_json devices = ordered_json::array();
-    for (int i = 0; i < described(survey); ++i)
+    for (int i = 0; i < described_gpus(survey); ++i)
         devices.push_back(facts_of(survey.devices[i], i));
     return {{"driver", text_or_null(survey.driver_release)},
             {"driver_cuda", text_or_null(cuda_version(survey.driver_version))},
@@ -100,7 +100,7 @@ Text line_of(const CudaInfo& survey, const std::string& plugin)
 {
     if (survey.runtime_version == 0) return {};
     std::vector<Text> parts;
-    for (int i = 0; i < described(survey); ++i)
+    for (int i = 0; i < described_gpus(survey); ++i)
         parts.push_back(line_of(survey.devices[i], i));
     parts.push_back(software_line(survey, plugin));
     return joined(parts, "; ");

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& name, Text why)
 {
-    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(name)), std::move(why),
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(name), std::move(why),
                 Text("check the folder and its permissions"));
 }
 
@@ -35,8 +35,8 @@ OutputFile::OutputFile(const std::string& name) : name_(name)
 {
     std::error_code unknown;
     if (fs::is_directory(name, unknown))
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::verbatim(printable(name)),
-                    Text("it is a folder"), Text("give a file's name"));
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(name), Text("it is a folder"),
+                    Text("give a file's name"));
     place_ = fs::exists(name, unknown) ? fs::canonical(name, unknown).string() : name;
     const bool is_special = fs::exists(name, unknown) && !fs::is_regular_file(name, unknown);
     if (!is_special) temporary_ = create_beside(name, place_);
@@ -56,7 +56,7 @@ void OutputFile::commit()
     std::error_code failed;
     if (stream_ && !temporary_.empty()) fs::rename(temporary_, place_, failed);
     if (!stream_ || failed)
-        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::verbatim(printable(name_)),
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(name_),
                     Text("it could not be written"), Text("check the folder, its permissions and the free space"));
     temporary_.clear();
 }

@@ -47,7 +47,7 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
         result.words = document.words();
     }
     if (result.coverage.tokens_in_input == 0)
-        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::verbatim(printable(source.name())),
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(source.name()),
                     Text("it has no text"), Text("give a document with text"));
     if (result.coverage.tokens_in_input > most) result.ids.resize(result.added + most);
     return result;

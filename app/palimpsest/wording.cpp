@@ -78,7 +78,7 @@ constexpr bool are_complete()
         if (setting_options[i].setting != static_cast<Setting>(i)) return false;
     for (size_t i = 0; i < std::size(step_clauses); ++i)
         if (step_clauses[i].step != static_cast<Step>(i)) return false;
-    return std::size(setting_options) == settings && std::size(step_clauses) == steps;
+    return std::size(setting_options) == setting_count && std::size(step_clauses) == step_count;
 }
 
 static_assert(are_complete(), "every setting has an option, and every step a clause");

@@ -1,6 +1,7 @@
 #include "engine/policy/policy_spec.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 

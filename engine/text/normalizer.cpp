@@ -11,6 +11,7 @@
 
 #include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 

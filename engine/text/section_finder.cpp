@@ -13,16 +13,16 @@ constexpr size_t most_headings = 10000;
 constexpr size_t longest_plain_heading = 80;
 constexpr size_t longest_capitals = 60;
 
-bool is_space(char c)
+bool is_blank_character(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 std::string_view trim(std::string_view text)
 {
-    while (!text.empty() && is_space(text.front()))
+    while (!text.empty() && is_blank_character(text.front()))
         text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back()))
+    while (!text.empty() && is_blank_character(text.back()))
         text.remove_suffix(1);
     return text;
 }
@@ -37,7 +37,7 @@ bool is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-bool is_digit(char c)
+bool is_ascii_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -67,7 +67,7 @@ bool is_number(std::string_view word)
                                   "ninth",   "tenth",   "last"};
     constexpr size_t longest_roman = 15, longest_arabic = 4;
     if (word.empty()) return false;
-    if (std::all_of(word.begin(), word.end(), is_digit)) return word.size() <= longest_arabic;
+    if (std::all_of(word.begin(), word.end(), is_ascii_digit)) return word.size() <= longest_arabic;
     if (word.find_first_not_of("IVXLCDM") == word.npos || word.find_first_not_of("ivxlcdm") == word.npos)
         return word.size() <= longest_roman;
     const std::string small = lower(word);
@@ -130,12 +130,12 @@ std::optional<std::string_view> unindented(std::string_view text)
 std::string_view atx_title(std::string_view text)
 {
     const size_t level = run_of(text, '#');
-    if (level < 1 || level > 6 || level == text.size() || !is_space(text[level])) return {};
+    if (level < 1 || level > 6 || level == text.size() || !is_blank_character(text[level])) return {};
     std::string_view title = trim(text.substr(level));
     std::string_view without = title;
     while (without.ends_with('#'))
         without.remove_suffix(1);
-    if (without.empty() || is_space(without.back())) title = trim(without);
+    if (without.empty() || is_blank_character(without.back())) title = trim(without);
     return title;
 }
 
@@ -152,7 +152,7 @@ bool may_be_underlined(std::string_view text)
     if (std::string_view("-*+><=_`~#").find(text[0]) != std::string_view::npos) return false;
     const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const bool numbered = digits > 0 && digits + 1 < text.size() && (text[digits] == '.' || text[digits] == ')') &&
-                          is_space(text[digits + 1]);
+                          is_blank_character(text[digits + 1]);
     return !numbered;
 }
 

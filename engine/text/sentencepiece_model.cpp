@@ -9,6 +9,7 @@
 #include "engine/text/subwords/stretch_cutter.h"
 #include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -16,7 +16,7 @@ using jinja::Value;
 
 constexpr size_t longest_framing = 65536; // bytes of all parts together
 
-[[noreturn]] void refuse(const Text& what)
+[[noreturn]] void refuse_template(const Text& what)
 {
     throw Error(ErrorKind::Failed, ErrorCode::TemplateChangesText, Text("chat template"), what,
                 Text("the model can be used with plain framing"));
@@ -49,10 +49,12 @@ std::vector<std::string> split(std::string_view rendered, const std::vector<std:
     std::vector<std::string> parts;
     for (const std::string& text : texts) {
         const size_t at = rendered.find(text);
-        if (at == std::string_view::npos) refuse(Text("it changes, moves or leaves out the text of a message"));
+        if (at == std::string_view::npos)
+            refuse_template(Text("it changes, moves or leaves out the text of a message"));
         parts.emplace_back(rendered.substr(0, at));
         rendered.remove_prefix(at + text.size());
-        if (rendered.find(text) != std::string_view::npos) refuse(Text("it repeats the text of a message"));
+        if (rendered.find(text) != std::string_view::npos)
+            refuse_template(Text("it repeats the text of a message"));
     }
     parts.emplace_back(rendered);
     return parts;
@@ -77,10 +79,10 @@ public:
         const std::string &generation = one[user + 1], &before_answer = two[user + 1], &next = two[user + 2];
         for (size_t i = 0; i <= user; ++i)
             if (two[i] != one[i] || three[i] != one[i])
-                refuse(Text("it begins differently when more turns follow"));
+                refuse_template(Text("it begins differently when more turns follow"));
         if (two.back() != generation || three.back() != generation || three[user + 2] != next ||
             three[user + 4] != next || three[user + 1] != before_answer || three[user + 3] != before_answer)
-            refuse(Text("its turns differ by their position"));
+            refuse_template(Text("its turns differ by their position"));
         TurnFraming framing;
         framing.has_system = inputs_.with_system;
         if (framing.has_system) framing.before_system = one[0];
@@ -90,11 +92,12 @@ public:
         if (before_answer.starts_with(generation) &&
             !is_blank(std::string_view(before_answer).substr(generation.size())))
             framing.close_user = before_answer; // there is no generation prompt, or it is incomplete
-        if (is_blank(framing.close_user)) refuse(Text("it prints nothing between a question and its answer"));
+        if (is_blank(framing.close_user))
+            refuse_template(Text("it prints nothing between a question and its answer"));
         const size_t bytes = framing.before_system.size() + framing.after_system.size() +
                              framing.close_user.size() + framing.close_assistant.size();
         if (bytes > longest_framing)
-            refuse(
+            refuse_template(
                 Text("it prints {0} bytes around the texts of a turn, the limit is {1}", bytes, longest_framing));
         find_trims(generation, framing);
         return framing;

@@ -1,5 +1,7 @@
 #include "kernels/backends/device_plugin.h"
 
+#include "kernels/base/printable.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -24,7 +26,7 @@ PluginProblem missing_in(const std::vector<std::filesystem::path>& folders)
 {
     std::vector<Text> names;
     for (const auto& folder : folders)
-        names.push_back(Text::verbatim(printable(folder.string())));
+        names.push_back(Text::escaped(folder.string()));
     const Text remedy("install the GPU plugin of this version there, or set {0} to {1}", Setting::Device, "cpu");
     if (names.empty()) return {ErrorCode::GpuUnavailable, Text("there is no {0}", plugin_name), remedy};
     if (names.size() == 1)

@@ -9,6 +9,7 @@
 #include "kernels/backend.h"
 #include "kernels/backends/device_plugin.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "kernels/cpu/cpu_backend.h"
 
 namespace palimpsest::kernels {

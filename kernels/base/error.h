@@ -56,8 +56,4 @@ private:
 // The sentence of an error, as a Text.
 Text sentence_of(const Error& error);
 
-// Makes untrusted text safe to show in a message: escapes control characters, invisible characters and invalid
-// UTF-8, and truncates to 80 bytes.
-std::string printable(std::string_view foreign);
-
 } // namespace palimpsest

@@ -39,7 +39,7 @@ Text unpack(const PackedText& packed)
 {
     if (packed.size == 0) return {};
     const std::string_view bytes(packed.bytes, std::min<size_t>(packed.size, room));
-    return Text::unpacked(bytes).value_or(Text::verbatim(printable(bytes)));
+    return Text::unpacked(bytes).value_or(Text::escaped(bytes));
 }
 
 } // namespace palimpsest

@@ -1,12 +1,14 @@
 #include "kernels/base/text.h"
 
+#include "kernels/base/printable.h"
+
 #include <array>
 #include <charconv>
 
 namespace palimpsest {
 namespace {
 
-constexpr std::array<std::string_view, settings> setting_names = {
+constexpr std::array<std::string_view, setting_count> setting_names = {
     "again",         "budget",      "checkpoint seconds",
     "chunk",         "compute",     "database",
     "device",        "KV type",     "min-p",
@@ -20,7 +22,7 @@ constexpr std::array<std::string_view, settings> setting_names = {
 };
 static_assert(!setting_names.back().empty(), "every setting has a name");
 
-constexpr std::array<std::string_view, steps> step_clauses = {
+constexpr std::array<std::string_view, step_count> step_clauses = {
     "choose another model",
     "choose another database",
     "see the list of models",
@@ -80,6 +82,11 @@ Text Text::verbatim(std::string shown)
     text.pattern_ = std::move(shown);
     text.is_verbatim_ = true;
     return text;
+}
+
+Text Text::escaped(std::string_view foreign)
+{
+    return verbatim(printable(foreign));
 }
 
 std::string Text::in(const Wording& wording) const
@@ -149,11 +156,11 @@ std::optional<Text> Text::unpack_from(std::string_view& rest, int nested)
     if (!number) return std::nullopt;
     Text text;
     if (kind == packed_setting) {
-        if (*number >= settings) return std::nullopt;
+        if (*number >= setting_count) return std::nullopt;
         return Text(static_cast<Setting>(*number));
     }
     if (kind == packed_step) {
-        if (*number >= steps) return std::nullopt;
+        if (*number >= step_count) return std::nullopt;
         text.step_ = static_cast<Step>(*number);
     } else {
         text.is_verbatim_ = kind == packed_verbatim;

@@ -48,7 +48,7 @@ enum class Setting : uint8_t {
     TopK,
     TopP,
 };
-inline constexpr size_t settings = static_cast<size_t>(Setting::TopP) + 1;
+inline constexpr size_t setting_count = static_cast<size_t>(Setting::TopP) + 1;
 
 // An action that solves a problem and is done differently in the command and in the window. The comments name the
 // values of the holes.
@@ -70,7 +70,7 @@ enum class Step : uint8_t {
     RunDoctor,
     Restart,
 };
-inline constexpr size_t steps = static_cast<size_t>(Step::Restart) + 1;
+inline constexpr size_t step_count = static_cast<size_t>(Step::Restart) + 1;
 
 class Text;
 
@@ -90,7 +90,7 @@ public:
     Text() = default;
 
     // A pattern that is a literal. {0} to {9} stand for the values: numbers, names, settings, or other Texts. A
-    // string is shown as it is; if it comes from a file it must have passed through printable().
+    // string is shown as it is; one that comes from a file must be escaped() or have passed through printable().
     template<size_t length, class... Values>
     explicit Text(const char (&pattern)[length], Values&&... values) : pattern_(pattern)
     {
@@ -108,6 +108,8 @@ public:
 
     // Text that is not translated: a name, a number, a message of another program.
     static Text verbatim(std::string shown);
+    // The same of a text that may hold anything, such as the name of a file, made printable.
+    static Text escaped(std::string_view foreign);
 
     bool empty() const { return pattern_.empty() && !step_ && !setting_; }
 

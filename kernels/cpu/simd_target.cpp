@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/user_folders.h"
 
 namespace palimpsest::storage {
@@ -22,7 +23,7 @@ using nlohmann::json;
 
 [[noreturn]] void refuse(const fs::path& file, ErrorKind kind, ErrorCode code, const Text& what)
 {
-    throw Error(kind, code, Text::verbatim(printable(file.string())), what,
+    throw Error(kind, code, Text::escaped(file.string()), what,
                 Text("nothing was changed; check the folder, its permissions and the free space"));
 }
 
@@ -46,7 +47,7 @@ json parse(const std::string& text)
     if (text.empty()) return json::object();
     json document = json::parse(text, nullptr, false, true);
     if (!document.is_object())
-        throw Error(ErrorKind::Usage, ErrorCode::InvalidConfiguration, Text::verbatim(printable(config_path())),
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidConfiguration, Text::escaped(config_path()),
                     Text("it is not a JSON object"), Text("correct it or remove it"));
     return document;
 }

@@ -5,6 +5,7 @@
 
 #include "engine/model/files/open_model.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/models/config_file.h"
 #include "storage/models/shipped_model.h"
 #include "storage/user_folders.h"
@@ -74,7 +75,7 @@ fs::path default_model()
 {
     if (const std::string set = set_default(); !set.empty()) {
         const auto refuse = [&] {
-            throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::verbatim(printable(set)),
+            throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::escaped(set),
                         Text("the model that was set as the default is not on this machine any more"),
                         Text(Step::SetDefaultModel));
         };

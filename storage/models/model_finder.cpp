@@ -6,6 +6,7 @@
 
 #include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/models/model_listing.h"
 #include "storage/models/shipped_model.h"
 
@@ -54,7 +55,7 @@ bool same_file(const FoundModel& a, const FoundModel& b)
     for (size_t i = 0; i < std::min(found.size(), listed); ++i)
         models.push_back(Text("{0} ({1})", printable(found[i]->name), source_name(found[i]->source)));
     const Text list = joined(models, ", ");
-    throw Error(ErrorKind::Usage, ErrorCode::AmbiguousModel, Text::verbatim(printable(name)),
+    throw Error(ErrorKind::Usage, ErrorCode::AmbiguousModel, Text::escaped(name),
                 found.size() > listed
                     ? Text("several models are called so: {0} and {1} more", list, found.size() - listed)
                     : Text("several models are called so: {0}", list),
@@ -101,7 +102,7 @@ const FoundModel& choose_model(const std::vector<FoundModel>& models, const std:
         if (const std::string part = last_part(model.name); part != model.name) known.push_back(part);
     }
     const std::string near = engine::nearest(name, known);
-    throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::verbatim(printable(name)),
+    throw Error(ErrorKind::NotFound, ErrorCode::ModelNotFound, Text::escaped(name),
                 Text("there is no such file or folder, and no model of this name on this machine"),
                 near.empty()
                     ? Text("{0}, or give the path of a .gguf file or a Hugging Face folder", Step::ListModels)

@@ -11,6 +11,7 @@
 #include "engine/model/files/strict_json.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::storage {
 namespace {

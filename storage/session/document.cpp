@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/listener.h"
 
 namespace palimpsest::storage {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t block_bytes = 64 * 1024;
+constexpr size_t read_bytes_at_once = 64 * 1024;
 
 // Files with other extensions are read as plain text.
 enum class Reading { Text, Markdown, Refused };
@@ -58,7 +59,7 @@ Reading reading_of(const std::string& ending)
 
 Text subject_of(const std::string& name)
 {
-    return Text::verbatim(printable(name));
+    return Text::escaped(name);
 }
 
 [[noreturn]] void refuse_format(const std::string& name, std::string_view format)
@@ -122,8 +123,8 @@ bool Document::next(std::string& block)
     wait_for_input();
     if (stop_.stop_requested())
         throw Interrupted{Text("stopped while reading {0}; nothing was saved", printable(name_))};
-    block.resize(block_bytes);
-    source_->read(block.data(), static_cast<std::streamsize>(block_bytes));
+    block.resize(read_bytes_at_once);
+    source_->read(block.data(), static_cast<std::streamsize>(read_bytes_at_once));
     block.resize(static_cast<size_t>(source_->gcount()));
     if (source_->bad())
         throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),

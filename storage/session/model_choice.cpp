@@ -3,6 +3,7 @@
 #include "engine/session/host_memory.h"
 #include "engine/session/memory_plan.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/models/default_model.h"
 #include "storage/models/model_listing.h"
 #include "storage/session/listener.h"
@@ -34,7 +35,7 @@ Error with_model_name(const Error& error, const fs::path& path)
     if (!is_ollama_blob(path)) return error;
     const std::string subject = error.subject().english();
     if (subject != path.string() && subject != printable(path.string())) return error;
-    return {error.kind(), error.code(),   Text::verbatim(printable(model_name(path))),
+    return {error.kind(), error.code(),   Text::escaped(model_name(path)),
             error.text(), error.remedy(), error.offset()};
 }
 

@@ -7,6 +7,7 @@
 #include "engine/session/cache_bytes.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/reading.h"
 
@@ -187,8 +188,7 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
     PinSearch search(requests, model);
     for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
         if (!documents[i]->total_bytes())
-            throw Error(ErrorKind::Usage, ErrorCode::PinsUnavailable,
-                        Text::verbatim(printable(documents[i]->name())),
+            throw Error(ErrorKind::Usage, ErrorCode::PinsUnavailable, Text::escaped(documents[i]->name()),
                         Text("it can be read only once, and {0} looks for its passage first", Setting::Pin),
                         Text("give a file, or token numbers such as 0-99"));
         Document again = documents[i]->again();
@@ -205,7 +205,7 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
                         });
     }
     refuse_missing(search.missing(),
-                   documents.size() == 1 ? Text::verbatim(printable(documents[0]->name())) : Text("the documents"));
+                   documents.size() == 1 ? Text::escaped(documents[0]->name()) : Text("the documents"));
     return joined(search.found());
 }
 

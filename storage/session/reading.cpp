@@ -82,8 +82,8 @@ Text Coverage::sentence() const
 void check_complete(const Coverage& coverage, bool required, const std::string& subject)
 {
     if (!required || coverage.complete()) return;
-    throw Error(ErrorKind::Failed, ErrorCode::IncompleteReading, Text::verbatim(printable(subject)),
-                coverage.sentence(), Text("leave {0} out to accept that", Setting::RequireComplete));
+    throw Error(ErrorKind::Failed, ErrorCode::IncompleteReading, Text::escaped(subject), coverage.sentence(),
+                Text("leave {0} out to accept that", Setting::RequireComplete));
 }
 
 Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,

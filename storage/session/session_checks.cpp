@@ -1,6 +1,7 @@
 #include "storage/session/session_checks.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/models/model_finder.h"
 #include "storage/models/model_listing.h"
 #include "storage/session/list_lengths.h"

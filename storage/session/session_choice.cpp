@@ -9,6 +9,7 @@
 #include "engine/session/session_setup.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::storage {
 namespace {

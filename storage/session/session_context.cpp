@@ -1,6 +1,7 @@
 #include "storage/session/session_context.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_settings.h"
 

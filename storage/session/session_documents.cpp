@@ -6,6 +6,7 @@
 #include "engine/text/section_finder.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::storage {
@@ -142,7 +143,7 @@ bool SessionDocuments::was_read(const Document& document) const
         is_there = true;
     }
     if (!is_there) return false;
-    throw Error(ErrorKind::Failed, ErrorCode::ChangedDocument, Text::verbatim(printable(document.name())),
+    throw Error(ErrorKind::Failed, ErrorCode::ChangedDocument, Text::escaped(document.name()),
                 Text("it has changed since it was read into session '{0}'", printable(context_.info.name)),
                 Text("read it into another {0}, or {1}", Setting::Session, Step::ReadAgain));
 }
@@ -172,7 +173,7 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
     }
     if (added.tokens == 0) {
         library.remove(id);
-        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::verbatim(printable(document.name())),
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(document.name()),
                     Text("it has no text"), Text("give a document with text"));
     }
     const StreamFraming framing = framing_.before_document(stream, document.title());

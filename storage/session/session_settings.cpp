@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/session_choice.h"
 
 namespace palimpsest::storage {

@@ -1,6 +1,7 @@
 #include "storage/session/session_verification.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::storage {
 

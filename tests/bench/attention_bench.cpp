@@ -17,6 +17,7 @@
 #include "kernels/backend.h"
 #include "kernels/base/convert.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "tests/bench/ceilings.h"
 #include "tests/bench/median.h"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "kernels/cuda/device/cuda_error.h"
 #include "kernels/cuda/device/launch_count.h"
 #include "tests/bench/gpu_cases.h"

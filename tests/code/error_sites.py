@@ -276,7 +276,7 @@ class Program:
         arguments = code.arguments(opening)
         if opening == begin:
             return [({}, (Elements((code, opening)),))]
-        if name == "Text" or code.word(opening - 2) == "Text" and name != "verbatim":
+        if name == "Text" or code.word(opening - 2) == "Text" and name not in ("verbatim", "escaped"):
             return self._text(code, arguments) if arguments else constant("")
         if name in ("move", "forward") and len(arguments) == 1 or name == "verbatim" and code.literal(*arguments[0]):
             return self.value(code, *arguments[0])

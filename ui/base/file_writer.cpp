@@ -40,7 +40,7 @@ private:
 
 QString trouble_of(const QString& file, const FileContent& content, const std::stop_token& stop)
 {
-    const Text name = Text::verbatim(printable(file.toStdString()));
+    const Text name = Text::escaped(file.toStdString());
     try {
         write_file(file, content, stop);
         return {};
@@ -62,7 +62,7 @@ void write_file(const QString& file, const FileContent& content, const std::stop
 {
     QSaveFile out(file);
     const auto fail = [&](ErrorKind kind, ErrorCode code, Text remedy) {
-        throw Error(kind, code, Text::verbatim(printable(file.toStdString())),
+        throw Error(kind, code, Text::escaped(file.toStdString()),
                     Text("it cannot be written ({0})", out.errorString().toStdString()), std::move(remedy));
     };
     if (!out.open(QIODevice::WriteOnly))

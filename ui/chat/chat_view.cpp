@@ -2,12 +2,12 @@
 
 #include <QAccessible>
 #include <QApplication>
-#include <QLocale>
 #include <QPainter>
 #include <QResizeEvent>
 #include <QScrollBar>
 #include <algorithm>
 
+#include "ui/base/quantity.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_painter.h"
 #include "ui/chat/jump_button.h"
@@ -109,9 +109,7 @@ void ChatView::set_place_name(std::function<QString(StreamRange)> name)
 QString ChatView::place_name(const StreamRange& range) const
 {
     if (place_name_) return place_name_(range);
-    return tr("tokens %1 to %2")
-        .arg(QLocale().toString(static_cast<qulonglong>(range.first)),
-             QLocale().toString(static_cast<qulonglong>(range.last)));
+    return tr("tokens %1 to %2").arg(count_text(range.first), count_text(range.last));
 }
 
 void ChatView::set_reduced_motion(bool reduced)

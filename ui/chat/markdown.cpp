@@ -15,14 +15,15 @@ namespace {
 
 constexpr int address_shown = 200; // UTF-16 units of an address shown in the text
 
-struct Words {
+struct MarkdownWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::Markdown)
 };
 
 QString address_note(const QString& address)
 {
     if (address.size() <= address_shown) return address;
-    return Words::tr("%1… (%2 characters)").arg(address.left(address_shown), QLocale().toString(address.size()));
+    return MarkdownWords::tr("%1… (%2 characters)")
+        .arg(address.left(address_shown), QLocale().toString(address.size()));
 }
 
 bool may_be_opened(const QString& address)
@@ -110,7 +111,7 @@ private:
 
     int refuse(const char* why)
     {
-        refused_ = Words::tr(why);
+        refused_ = MarkdownWords::tr(why);
         return 1;
     }
     // md4c may call back a few more times after it was told to stop.
@@ -366,7 +367,7 @@ int BlockBuilder::open_link(const MD_SPAN_A_DETAIL& detail)
     if (opens && ++links_ > limits_.links)
         return refuse(
             QT_TRANSLATE_NOOP("palimpsest::ui::Markdown", "Too many links to be laid out: shown as plain text."));
-    after_link_.push_back(opens ? QString() : Words::tr(" (%1)").arg(address_note(address)));
+    after_link_.push_back(opens ? QString() : MarkdownWords::tr(" (%1)").arg(address_note(address)));
     if (!opens) return 0;
     link_ = static_cast<int>(block_.links.size());
     block_.links.push_back(address);
@@ -393,9 +394,9 @@ int BlockBuilder::enter(MD_SPANTYPE type, void* detail)
     case MD_SPAN_A:
         return open_link(*static_cast<MD_SPAN_A_DETAIL*>(detail));
     case MD_SPAN_IMG:
-        append(Words::tr("[image: "));
+        append(MarkdownWords::tr("[image: "));
         after_link_.push_back(
-            Words::tr(" (%1)]").arg(address_note(decoded(static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src))));
+            MarkdownWords::tr(" (%1)]").arg(address_note(decoded(static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src))));
         break;
     default:
         break;

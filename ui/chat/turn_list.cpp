@@ -1,6 +1,7 @@
 #include "ui/chat/turn_list.h"
 
-#include <QLocale>
+#include "ui/base/quantity.h"
+
 #include <algorithm>
 
 namespace palimpsest::ui {
@@ -115,18 +116,16 @@ QString TurnList::notes(int turn) const
     if (!state.isEmpty() && !entry.growing) lines += QStringLiteral("■ ") + state;
     if (!entry.turn.provenance || entry.growing || !entry.is_newest()) return lines.join(QLatin1Char('\n'));
     const Provenance& from = *entry.turn.provenance;
-    const QLocale locale;
-    const auto number = [&](uint64_t n) { return locale.toString(static_cast<qulonglong>(n)); };
     if (from.tokens_in_input > 0) {
         const QString read = tr("%1 of %2 tokens read", nullptr,
                                 static_cast<int>(std::min<uint64_t>(from.tokens_in_input, 1u << 30)))
-                                 .arg(number(from.tokens_read), number(from.tokens_in_input));
+                                 .arg(count_text(from.tokens_read), count_text(from.tokens_in_input));
         const QString kept =
-            tr("%1 kept per head", nullptr, from.budget).arg(number(static_cast<uint64_t>(from.budget)));
+            tr("%1 kept per head", nullptr, from.budget).arg(count_text(static_cast<uint64_t>(from.budget)));
         const uint64_t missing = from.tokens_in_input - std::min(from.tokens_read, from.tokens_in_input);
         lines +=
             tr("%1, %2, %3")
-                .arg(read, kept, missing == 0 ? tr("nothing cut") : tr("%1 not read yet").arg(number(missing)));
+                .arg(read, kept, missing == 0 ? tr("nothing cut") : tr("%1 not read yet").arg(count_text(missing)));
     }
     return lines.join(QLatin1Char('\n'));
 }

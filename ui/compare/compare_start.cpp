@@ -4,6 +4,7 @@
 
 #include "engine/model/model.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/reading.h"
 #include "storage/session/store.h"
 #include "ui/engine/tools.h"
@@ -81,9 +82,8 @@ ComparedText read_text(EngineThread::Tools& tools, const CompareRequest& request
     ComparedText text = request.file.isEmpty() ? text_of_documents(tools, request.documents)
                                                : text_of_file(request.file, tokenizer, tools.stop);
     if (text.tokens.empty())
-        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument,
-                    Text::verbatim(printable(request.what.toStdString())), Text("it has no text"),
-                    Text("choose a document with text"));
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(request.what.toStdString()),
+                    Text("it has no text"), Text("choose a document with text"));
     if (tokenizer.adds_bos()) text.tokens.insert(text.tokens.begin(), tokenizer.bos());
     return text;
 }

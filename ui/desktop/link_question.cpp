@@ -11,7 +11,7 @@
 namespace palimpsest::ui {
 namespace {
 
-struct Words {
+struct LinkWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::LinkQuestion)
 };
 
@@ -32,13 +32,13 @@ void ask_about_link(QWidget* parent, const QString& address)
     if (may_be_opened(url)) {
         question->setIcon(QMessageBox::Question);
         question->setText(
-            Words::tr("Open this address in your browser? It was written by the model, not by a person."));
-        QPushButton* open = question->addButton(Words::tr("Open in browser"), QMessageBox::AcceptRole);
+            LinkWords::tr("Open this address in your browser? It was written by the model, not by a person."));
+        QPushButton* open = question->addButton(LinkWords::tr("Open in browser"), QMessageBox::AcceptRole);
         question->setDefaultButton(question->addButton(QMessageBox::Cancel));
         QObject::connect(open, &QPushButton::clicked, question, [url] { QDesktopServices::openUrl(url); });
     } else {
         question->setIcon(QMessageBox::Warning);
-        question->setText(Words::tr("This is not a web address, and it is not opened."));
+        question->setText(LinkWords::tr("This is not a web address, and it is not opened."));
         question->addButton(QMessageBox::Close);
     }
     question->open();

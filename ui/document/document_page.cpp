@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/base/quantity.h"
 #include "ui/base/theme.h"
 #include "ui/document/copy_bar.h"
 #include "ui/document/find_bar.h"
@@ -386,10 +387,7 @@ QString DocumentPage::passage_label(StreamRange range) const
 {
     const QString label = view_->text_layout().beginning_of(range, longest_label).simplified().left(longest_label);
     if (!label.isEmpty()) return label;
-    const QLocale locale;
-    return tr("tokens %1 to %2")
-        .arg(locale.toString(static_cast<qulonglong>(range.first)),
-             locale.toString(static_cast<qulonglong>(range.last - 1)));
+    return tr("tokens %1 to %2").arg(count_text(range.first), count_text(range.last - 1));
 }
 
 void DocumentPage::pin()

@@ -2,12 +2,12 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QLocale>
 #include <QPainter>
 #include <QStyle>
 #include <algorithm>
 #include <cmath>
 
+#include "ui/base/quantity.h"
 #include "ui/document/token_scroll_bar.h"
 
 namespace palimpsest::ui {
@@ -153,7 +153,7 @@ QString DocumentView::describe(uint64_t token) const
 {
     QStringList lines;
     const QString text = layout_.token_text(token).trimmed();
-    const QString number = QLocale().toString(static_cast<qulonglong>(token));
+    const QString number = count_text(token);
     lines += text.isEmpty() ? tr("Token %1").arg(number) : tr("Token %1: %2").arg(number, text);
     if (const Heading* heading = source_ ? source_->outline().heading_of(token) : nullptr;
         heading && !heading->title.isEmpty())

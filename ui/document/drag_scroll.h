@@ -12,7 +12,8 @@ public:
     explicit DragScroll(QObject* parent = nullptr);
 
     void begin(QPoint at);
-    // Stops scrolling and returns true if `at` is inside the viewport; scrolls on and returns false above or below it.
+    // Stops scrolling and returns true if `at` is inside the viewport; scrolls on and returns false above or below
+    // it.
     bool move_to(QPoint at, int viewport_height);
     void end();
     bool is_active() const { return active_; } // between begin() and end()

@@ -1,5 +1,6 @@
 #include "ui/document/find_bar.h"
 #include "ui/base/clear_button.h"
+#include "ui/base/quantity.h"
 
 #include <QApplication>
 #include <QHBoxLayout>
@@ -148,8 +149,7 @@ QString FindBar::words() const
     const QLocale locale;
     QString words;
     if (chosen_)
-        words = tr("%1 of %2")
-                    .arg(locale.toString(static_cast<qulonglong>(*chosen_ + 1)), locale.toString(found_.count));
+        words = tr("%1 of %2").arg(count_text(*chosen_ + 1), locale.toString(found_.count));
     else if (!line_->text().isEmpty() && !typing_->isActive())
         words = searching_ || found_.count > 0 ? tr("%n match(es)", nullptr, static_cast<int>(found_.count))
                                                : tr("not found");

@@ -1,5 +1,6 @@
 #include "ui/document/go_to_dialog.h"
 #include "ui/base/clear_button.h"
+#include "ui/base/quantity.h"
 
 #include <QAbstractListModel>
 #include <QCoreApplication>
@@ -32,7 +33,7 @@ public:
     {
         if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
         const Heading& heading = headings_[static_cast<size_t>(index.row())];
-        const auto number = QLocale().toString(static_cast<qulonglong>(heading.token));
+        const auto number = count_text(heading.token);
         switch (role) {
         case Qt::DisplayRole:
             return heading.title.isEmpty() ? QCoreApplication::translate("palimpsest::ui::GoToDialog", "(no title)")
@@ -69,8 +70,7 @@ GoToDialog::GoToDialog(const TextOutline& outline, uint64_t here, QWidget* paren
     auto* column = new QVBoxLayout(this);
     column->addWidget(line_);
     column->addWidget(list_, 1);
-    line_->setPlaceholderText(
-        tr("Chapter, or number of a token up to %1").arg(QLocale().toString(static_cast<qulonglong>(tokens_))));
+    line_->setPlaceholderText(tr("Chapter, or number of a token up to %1").arg(count_text(tokens_)));
     line_->setAccessibleName(tr("Chapter or token"));
     add_clear_button(*line_);
     line_->installEventFilter(this);

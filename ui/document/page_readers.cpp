@@ -114,8 +114,7 @@ void StoredPages::append_document(const TextPart& part, StreamRange range, TextP
 {
     const uint64_t before = range.first > 0 ? 1 : 0;
     const auto ends = library_.token_ends(part.id, range.first - before, range.last - range.first + before);
-    if (ends.size() != range.last - range.first + before)
-        refuse_damaged(Text::verbatim(printable(part.title.toStdString())));
+    if (ends.size() != range.last - range.first + before) refuse_damaged(Text::escaped(part.title.toStdString()));
     const uint64_t begin = before ? ends.front() : 0, old = page.text.size();
     for (size_t i = before; i < ends.size(); ++i)
         page.ends.push_back(static_cast<uint32_t>(old + ends[i] - begin));
@@ -159,7 +158,7 @@ uint64_t StoredPages::token_at(const TextPart& document, uint64_t byte)
     while (last - first > ends_at_once) {
         const uint64_t middle = first + (last - first) / 2;
         const auto before = library_.token_ends(document.id, middle - 1, 1);
-        if (before.empty()) refuse_damaged(Text::verbatim(printable(document.title.toStdString())));
+        if (before.empty()) refuse_damaged(Text::escaped(document.title.toStdString()));
         (before.front() > byte ? last : first) = middle;
     }
     return first + token_with(library_.token_ends(document.id, first, last - first), byte);

@@ -1,10 +1,11 @@
 #include "ui/document/time_bar.h"
 
+#include "ui/base/quantity.h"
+
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QIcon>
 #include <QLabel>
-#include <QLocale>
 #include <QPainter>
 #include <QSlider>
 #include <QToolButton>
@@ -147,18 +148,15 @@ void TimeBar::say()
     play_->setIcon(play_icon());
     play_->setAccessibleName(playing ? tr("Pause the replay") : tr("Play how the memory faded"));
     play_->setToolTip(play_->accessibleName());
-    const QLocale locale;
     if (!index_) return label_->setText(tr("no record of fading"));
-    const QString tokens = locale.toString(static_cast<qulonglong>(tokens_read()));
-    const QString all = locale.toString(static_cast<qulonglong>(index_->tokens()));
+    const QString tokens = count_text(tokens_read());
+    const QString all = count_text(index_->tokens());
     label_->setText(is_now() ? tr("now: %1 tokens read").arg(all) : tr("%1 of %2 tokens read").arg(tokens, all));
     QStringList coarse;
     if (index_->tokens_per_cell() > 1)
-        coarse += tr("One token in %1 stands for its neighbours.")
-                      .arg(locale.toString(static_cast<qulonglong>(index_->tokens_per_cell())));
+        coarse += tr("One token in %1 stands for its neighbours.").arg(count_text(index_->tokens_per_cell()));
     if (index_->chunks_per_step() > 1)
-        coarse += tr("Time goes in steps of %1 chunks.")
-                      .arg(locale.toString(static_cast<qulonglong>(index_->chunks_per_step())));
+        coarse += tr("Time goes in steps of %1 chunks.").arg(count_text(index_->chunks_per_step()));
     label_->setToolTip(coarse.join(u' '));
     if (!coarse.isEmpty() && !is_now()) label_->setText(label_->text() + tr(" (coarse)"));
     label_->setMinimumWidth(label_->fontMetrics().horizontalAdvance(tr("%1 of %2 tokens read").arg(all, all)));

@@ -1,5 +1,7 @@
 #include "ui/document/token_retention.h"
 
+#include "ui/base/quantity.h"
+
 #include <QLocale>
 #include <algorithm>
 
@@ -20,11 +22,6 @@ QString layer_list(const std::vector<int>& layers)
         i = last + 1;
     }
     return runs.join(QStringLiteral(", "));
-}
-
-QString number(uint64_t value)
-{
-    return QLocale().toString(static_cast<qulonglong>(value));
 }
 
 } // namespace
@@ -70,8 +67,8 @@ QStringList TokenRetention::sentences(uint64_t token) const
     if (token >= tokens_read()) return {past_ ? tr("not read yet at that time") : tr("not read yet")};
     if (past_)
         return {tr("held by %1 of %2 layers at that time")
-                    .arg(number(static_cast<uint64_t>(past_->layers_holding(token, past_step_))),
-                         number(static_cast<uint64_t>(past_->layers())))};
+                    .arg(count_text(static_cast<uint64_t>(past_->layers_holding(token, past_step_))),
+                         count_text(static_cast<uint64_t>(past_->layers())))};
     return kept_ ? present_sentences(token) : QStringList();
 }
 
@@ -82,15 +79,15 @@ QStringList TokenRetention::present_sentences(uint64_t token) const
     std::vector<int> layers;
     for (const Holder& holder : held)
         if (layers.empty() || layers.back() != holder.layer) layers.push_back(holder.layer);
-    const QString all = number(kept_->tokens.size());
+    const QString all = count_text(kept_->tokens.size());
     lines += held.empty() ? tr("held by none of %1").arg(all)
-                          : tr("held by %1 of %2: layers %3").arg(number(held.size()), all, layer_list(layers));
+                          : tr("held by %1 of %2: layers %3").arg(count_text(held.size()), all, layer_list(layers));
     if (!held.empty())
         lines += tr("rank %1 of %2 in layer %3, head %4")
-                     .arg(number(held.front().rank + 1), number(held.front().kept),
-                          number(static_cast<uint64_t>(held.front().layer)),
-                          number(static_cast<uint64_t>(held.front().head)));
-    lines += tr("%1 tokens ago").arg(number(kept_->tokens_seen - token));
+                     .arg(count_text(held.front().rank + 1), count_text(held.front().kept),
+                          count_text(static_cast<uint64_t>(held.front().layer)),
+                          count_text(static_cast<uint64_t>(held.front().head)));
+    lines += tr("%1 tokens ago").arg(count_text(kept_->tokens_seen - token));
     return lines;
 }
 

@@ -109,9 +109,8 @@ void LoadedModel::use_for(const storage::SessionInfo& session)
     request.model = QString::fromStdString(is_loaded ? model_->files().path.string() : settings.model);
     auto model = load(request, settings.compute);
     if (model->fingerprint() != session.model)
-        throw Error(ErrorKind::Failed, ErrorCode::IncompatibleSnapshot,
-                    Text::verbatim(printable(request.model.toStdString())), Text("it is another model now"),
-                    Text("put back the one that was there"));
+        throw Error(ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text::escaped(request.model.toStdString()),
+                    Text("it is another model now"), Text("put back the one that was there"));
     use(std::move(model), request, settings.compute);
 }
 

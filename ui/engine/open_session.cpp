@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/base/printable.h"
 #include "storage/session/scoped_value.h"
 #include "storage/session/session_settings.h"
 #include "ui/base/wording.h"

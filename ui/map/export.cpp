@@ -115,8 +115,7 @@ FileContent map_file(const QString& file, const MapScene& scene, const MapPictur
         if (ending == QLatin1String("svg")) return write(out, map_svg(scene, options));
         if (ending == QLatin1String("csv") && writers.csv) return writers.csv(out, *scene.map);
         if (ending == QLatin1String("json") && writers.json) return writers.json(out, *scene.map);
-        throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat,
-                    Text::verbatim(printable(file.toStdString())),
+        throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::escaped(file.toStdString()),
                     Text("the map can be written as .png, .svg, .json or .csv"),
                     Text("give a name with one of these endings"));
     };

@@ -11,13 +11,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "ui/base/quantity.h"
 #include "ui/base/theme.h"
 #include "ui/map/colors.h"
 
 namespace palimpsest::ui {
 namespace {
 
-struct Words {
+struct PainterWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::MapPicture)
 };
 
@@ -114,7 +115,7 @@ double RetentionPainter::label_width(const MapRows& rows) const
 {
     const MapRow widest{rows.layers() - 1, rows.kv_heads() - 1};
     double label = text_width(small_, label_of(widest));
-    for (const QString& word : {Words::tr("layer"), Words::tr("token")})
+    for (const QString& word : {PainterWords::tr("layer"), PainterWords::tr("token")})
         label = std::max(label, text_width(small_, word));
     return std::ceil(label + 1.6 * em());
 }
@@ -348,25 +349,24 @@ void RetentionPainter::paint_labels(QPainter& painter, const MapScene& scene, co
         }
     painter.setPen(quiet_);
     painter.drawText(QRectF(layout.labels.left(), layout.marks.top(), layout.labels.width() - 0.5 * em(), line()),
-                     Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, Words::tr("layer"));
+                     Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, PainterWords::tr("layer"));
 }
 
 void RetentionPainter::paint_axis(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const VisibleRange& window = scene.window;
-    const double widest =
-        text_width(small_, QLocale().toString(static_cast<qulonglong>(window.length()))) + 1.5 * em();
+    const double widest = text_width(small_, count_text(window.length())) + 1.5 * em();
     const double step = tick_step(window.span() * widest / std::max(1.0, layout.plot.width()));
     painter.setPen(quiet_);
     painter.drawText(QRectF(layout.labels.left(), layout.axis.top(), layout.labels.width() - em(), line()),
-                     Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, Words::tr("token"));
+                     Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, PainterWords::tr("token"));
     // From right to left: the last label, which is aligned to the plot's edge, has priority over its neighbour.
     double taken = layout.plot.right() + em();
     for (double token = std::floor(window.last() / step) * step; token >= window.first(); token -= step) {
         const double x = x_of(scene, layout, token);
         painter.setPen(separator(palette_));
         painter.drawLine(QPointF(x, layout.pins.top()), QPointF(x, layout.axis.top()));
-        const QString label = QLocale().toString(static_cast<qulonglong>(token));
+        const QString label = count_text(token);
         const double width = text_width(small_, label);
         const double left = std::clamp(x - width / 2, layout.plot.left() - 0.3 * em(),
                                        std::max(layout.plot.left(), layout.plot.right() - width));
@@ -487,12 +487,12 @@ struct RetentionPainter::Legend {
         const auto add = [&](Kind kind, const QString& text, double symbol) {
             items.push_back({kind, text, symbol + text_width(painter.small_, text) + 2.2 * em, {}});
         };
-        add(Kind::Ramp, Words::tr("share kept"), (ramp_ems + 1) * em);
-        add(Kind::None, Words::tr("none kept"), em);
+        add(Kind::Ramp, PainterWords::tr("share kept"), (ramp_ems + 1) * em);
+        add(Kind::None, PainterWords::tr("none kept"), em);
         if (scene.map && scene.map->tokens_seen < scene.window.length())
-            add(Kind::Unread, Words::tr("not read yet"), em);
-        if (!scene.marks.pins.empty()) add(Kind::Pin, Words::tr("pinned"), em);
-        if (!scene.marks.highlights.empty()) add(Kind::Source, Words::tr("source of the answer"), em);
+            add(Kind::Unread, PainterWords::tr("not read yet"), em);
+        if (!scene.marks.pins.empty()) add(Kind::Pin, PainterWords::tr("pinned"), em);
+        if (!scene.marks.highlights.empty()) add(Kind::Source, PainterWords::tr("source of the answer"), em);
         flow(painter, width);
     }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/base/quantity.h"
 #include "ui/map/cells.h"
 
 namespace palimpsest::ui {
@@ -12,14 +13,9 @@ namespace {
 
 using List = std::vector<uint32_t>;
 
-struct Words {
+struct PlaceWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::MapCell)
 };
-
-QString number(uint64_t value)
-{
-    return QLocale().toString(static_cast<qulonglong>(value));
-}
 
 std::pair<uint64_t, std::optional<uint32_t>> kept_in(const List& list, const StreamRange& tokens)
 {
@@ -75,8 +71,8 @@ CellFacts facts_of(const engine::RetentionMap& map, const MapCell& place)
 
 QString row_name(const MapRow& row)
 {
-    if (row.is_layer()) return Words::tr("Layer %1").arg(QLocale().toString(row.layer));
-    return Words::tr("Layer %1, head %2").arg(QLocale().toString(row.layer), QLocale().toString(row.head));
+    if (row.is_layer()) return PlaceWords::tr("Layer %1").arg(QLocale().toString(row.layer));
+    return PlaceWords::tr("Layer %1, head %2").arg(QLocale().toString(row.layer), QLocale().toString(row.head));
 }
 
 QString percentage(double share)
@@ -86,33 +82,34 @@ QString percentage(double share)
     // Two significant digits of the distance to 0 % or 100 %.
     const int digits =
         from_an_end <= 0 ? 0 : std::clamp(1 - static_cast<int>(std::floor(std::log10(from_an_end))), 1, 9);
-    return Words::tr("%1 %").arg(QLocale().toString(percent, 'f', percent == std::floor(percent) ? 0 : digits));
+    return PlaceWords::tr("%1 %").arg(
+        QLocale().toString(percent, 'f', percent == std::floor(percent) ? 0 : digits));
 }
 
 QString cell_sentence(const MapCell& place, const CellFacts& facts, uint64_t seen)
 {
     const bool single = place.tokens.last - place.tokens.first == 1;
-    const QString tokens =
-        single ? Words::tr("token %1").arg(number(place.tokens.first))
-               : Words::tr("tokens %1 to %2").arg(number(place.tokens.first), number(place.tokens.last - 1));
-    const QString where = Words::tr("%1, %2").arg(row_name(place.row), tokens);
-    if (place.tokens.first >= seen) return Words::tr("%1: not read yet").arg(where);
-    if (facts.count.kept == 0) return Words::tr("%1: none kept").arg(where);
-    return Words::tr("%1: %2 of %3 kept (%4)")
-        .arg(where, number(facts.count.kept), number(facts.count.pairs), percentage(facts.count.share()));
+    const QString tokens = single ? PlaceWords::tr("token %1").arg(count_text(place.tokens.first))
+                                  : PlaceWords::tr("tokens %1 to %2")
+                                        .arg(count_text(place.tokens.first), count_text(place.tokens.last - 1));
+    const QString where = PlaceWords::tr("%1, %2").arg(row_name(place.row), tokens);
+    if (place.tokens.first >= seen) return PlaceWords::tr("%1: not read yet").arg(where);
+    if (facts.count.kept == 0) return PlaceWords::tr("%1: none kept").arg(where);
+    return PlaceWords::tr("%1: %2 of %3 kept (%4)")
+        .arg(where, count_text(facts.count.kept), count_text(facts.count.pairs), percentage(facts.count.share()));
 }
 
 QString token_sentence(const MapCell& place, const CellFacts& facts)
 {
-    const QString all = Words::tr("Token %1 is held by %2 of %3 heads in all")
-                            .arg(number(facts.token), number(static_cast<uint64_t>(facts.held_in_all)),
-                                 number(static_cast<uint64_t>(facts.lists)));
+    const QString all = PlaceWords::tr("Token %1 is held by %2 of %3 heads in all")
+                            .arg(count_text(facts.token), count_text(static_cast<uint64_t>(facts.held_in_all)),
+                                 count_text(static_cast<uint64_t>(facts.lists)));
     const QString layer =
-        Words::tr("%1, by %2 of layer %3")
-            .arg(all, number(static_cast<uint64_t>(facts.held_in_layer)), QLocale().toString(place.row.layer));
-    if (!facts.rank) return Words::tr("%1.").arg(layer);
-    return Words::tr("%1; here it is number %2 of %3, the oldest first.")
-        .arg(layer, number(*facts.rank + 1), number(facts.list_length));
+        PlaceWords::tr("%1, by %2 of layer %3")
+            .arg(all, count_text(static_cast<uint64_t>(facts.held_in_layer)), QLocale().toString(place.row.layer));
+    if (!facts.rank) return PlaceWords::tr("%1.").arg(layer);
+    return PlaceWords::tr("%1; here it is number %2 of %3, the oldest first.")
+        .arg(layer, count_text(*facts.rank + 1), count_text(facts.list_length));
 }
 
 } // namespace palimpsest::ui

@@ -1,6 +1,7 @@
 #include "ui/map/readout.h"
 
-#include <QLocale>
+#include "ui/base/quantity.h"
+
 #include <cmath>
 
 namespace palimpsest::ui {
@@ -27,11 +28,9 @@ QString MapReadout::text_of(const MapScene& scene, const std::optional<MapCell>&
 {
     if (!scene.map || scene.window.length() == 0) return {};
     if (cell) return cell_sentence(*cell, facts_of(*scene.map, *cell), scene.map->tokens_seen);
-    const QLocale locale;
     return tr("%1 tokens read, %2 to %3 shown")
-        .arg(locale.toString(static_cast<qulonglong>(scene.map->tokens_seen)),
-             locale.toString(static_cast<qulonglong>(scene.window.first())),
-             locale.toString(static_cast<qulonglong>(std::ceil(scene.window.last())) - 1));
+        .arg(count_text(scene.map->tokens_seen), count_text(scene.window.first()),
+             count_text(std::ceil(scene.window.last())));
 }
 
 } // namespace palimpsest::ui

@@ -1,6 +1,7 @@
 #include "ui/map/table.h"
 
-#include <QLocale>
+#include "ui/base/quantity.h"
+
 #include <algorithm>
 
 namespace palimpsest::ui {
@@ -13,11 +14,6 @@ bool same_sections(const std::vector<MapSection>& a, const std::vector<MapSectio
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const MapSection& x, const MapSection& y) {
         return x.first == y.first && x.title == y.title;
     });
-}
-
-QString number(uint64_t value)
-{
-    return QLocale().toString(static_cast<qulonglong>(value));
 }
 
 } // namespace
@@ -96,13 +92,13 @@ QVariant RetentionTable::data(const QModelIndex& index, int role) const
         return static_cast<qulonglong>(count.pairs);
     case Qt::DisplayRole:
         if (count.pairs == 0) return tr("not read");
-        return tr("%1 (%2)").arg(percentage(count.share()), number(count.kept));
+        return tr("%1 (%2)").arg(percentage(count.share()), count_text(count.kept));
     default:
         break;
     }
     if (count.pairs == 0) return tr("%1, %2: not read").arg(row_name(place.row), column_name(index.column()));
     return tr("%1, %2: %3 of %4 kept (%5)")
-        .arg(row_name(place.row), column_name(index.column()), number(count.kept), number(count.pairs),
+        .arg(row_name(place.row), column_name(index.column()), count_text(count.kept), count_text(count.pairs),
              percentage(count.share()));
 }
 
@@ -111,7 +107,7 @@ QString RetentionTable::column_name(int column) const
     if (!edges_.empty()) return scene_.marks.sections[static_cast<size_t>(column)].title;
     const StreamRange range = tokens_of(column);
     if (range.first == range.last) return tr("no token");
-    return tr("%1 to %2").arg(number(range.first), number(range.last - 1));
+    return tr("%1 to %2").arg(count_text(range.first), count_text(range.last - 1));
 }
 
 QVariant RetentionTable::headerData(int section, Qt::Orientation orientation, int role) const

@@ -19,7 +19,7 @@ struct Description {
     QAction::MenuRole role = QAction::NoRole;
 };
 
-struct Words {
+struct ActionWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::Actions)
 public:
     static constexpr Description descriptions[] = {
@@ -142,10 +142,10 @@ QString place_in(const QMenu& menu, const QAction* wanted)
 
 Actions::Actions(QWidget* window) : QObject(window)
 {
-    for (const Description& description : Words::descriptions) {
-        auto* action = new QAction(Words::tr(description.text), window);
+    for (const Description& description : ActionWords::descriptions) {
+        auto* action = new QAction(ActionWords::tr(description.text), window);
         action->setObjectName(QString::fromUtf8(description.text).remove(u'&'));
-        action->setStatusTip(Words::tr(description.tip));
+        action->setStatusTip(ActionWords::tr(description.tip));
         action->setShortcuts(keys_of(description));
         action->setMenuRole(description.role);
         if (*description.symbol) action->setIcon(icon(description.symbol));
@@ -179,8 +179,8 @@ void Actions::on(ActionId id, std::function<void()> what)
 void Actions::fill(QMenuBar& bar)
 {
     for (size_t i = 0; i < menus_.size(); ++i) {
-        menus_[i] = bar.addMenu(Words::tr(Words::menus[i]));
-        for (const Description& description : Words::descriptions) {
+        menus_[i] = bar.addMenu(ActionWords::tr(ActionWords::menus[i]));
+        for (const Description& description : ActionWords::descriptions) {
             if (description.menu != static_cast<MenuId>(i)) continue;
             if (description.begins_group) menus_[i]->addSeparator();
             menus_[i]->addAction((*this)[description.id]);

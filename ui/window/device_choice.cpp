@@ -6,7 +6,7 @@
 namespace palimpsest::ui {
 namespace {
 
-struct Words {
+struct DeviceWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::DeviceChoice)
 };
 
@@ -14,9 +14,9 @@ struct Words {
 
 void fill_devices(QComboBox& box, const QString& chosen)
 {
-    box.addItem(Words::tr("Best device"), QStringLiteral("auto"));
-    box.addItem(Words::tr("Processor"), QStringLiteral("cpu"));
-    box.addItem(Words::tr("Graphics card"), QStringLiteral("cuda"));
+    box.addItem(DeviceWords::tr("Best device"), QStringLiteral("auto"));
+    box.addItem(DeviceWords::tr("Processor"), QStringLiteral("cpu"));
+    box.addItem(DeviceWords::tr("Graphics card"), QStringLiteral("cuda"));
     if (box.findData(chosen) < 0) box.addItem(chosen, chosen);
     box.setCurrentIndex(box.findData(chosen));
 }

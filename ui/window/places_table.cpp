@@ -10,7 +10,7 @@
 namespace palimpsest::ui {
 namespace {
 
-struct Words {
+struct PlacesWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::StoredPlaces)
 };
 
@@ -19,8 +19,8 @@ struct Words {
 QTableWidget* make_places_table(const std::vector<StoredPlace>& places, QWidget* parent)
 {
     auto* table = new QTableWidget(static_cast<int>(places.size()), 3, parent);
-    table->setAccessibleName(Words::tr("What is stored where"));
-    table->setHorizontalHeaderLabels({Words::tr("What"), Words::tr("Size"), Words::tr("Where")});
+    table->setAccessibleName(PlacesWords::tr("What is stored where"));
+    table->setHorizontalHeaderLabels({PlacesWords::tr("What"), PlacesWords::tr("Size"), PlacesWords::tr("Where")});
     table->verticalHeader()->hide();
     table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -30,7 +30,7 @@ QTableWidget* make_places_table(const std::vector<StoredPlace>& places, QWidget*
     for (int row = 0; row < table->rowCount(); ++row) {
         const StoredPlace& place = places[static_cast<size_t>(row)];
         const QString size =
-            place.bytes == 0 ? Words::tr("nothing") : bytes_text(static_cast<uint64_t>(place.bytes));
+            place.bytes == 0 ? PlacesWords::tr("nothing") : bytes_text(static_cast<uint64_t>(place.bytes));
         auto* where = new QTableWidgetItem(QDir::toNativeSeparators(place.path));
         where->setToolTip(where->text());
         table->setItem(row, 0, new QTableWidgetItem(place.what));

@@ -7,7 +7,7 @@
 namespace palimpsest::ui {
 namespace {
 
-struct Words {
+struct StoredPlacesWords {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::StoredPlaces)
 };
 
@@ -31,10 +31,11 @@ std::vector<StoredPlace> stored_places(const QString& database, const QString& p
     const QString backups = file.dir().filePath(QStringLiteral("backups"));
     const qint64 sessions =
         size_of(database) + size_of(database + QStringLiteral("-wal")) + size_of(database + QStringLiteral("-shm"));
-    return {{Words::tr("Documents, sessions and saved states"), database, sessions},
-            {Words::tr("Backups of them, one a day"), backups, size_of(backups)},
-            {Words::tr("Settings, window places and recent files"), preferences_file, size_of(preferences_file)},
-            {Words::tr("Models"), models_folder, size_of(models_folder)}};
+    return {{StoredPlacesWords::tr("Documents, sessions and saved states"), database, sessions},
+            {StoredPlacesWords::tr("Backups of them, one a day"), backups, size_of(backups)},
+            {StoredPlacesWords::tr("Settings, window places and recent files"), preferences_file,
+             size_of(preferences_file)},
+            {StoredPlacesWords::tr("Models"), models_folder, size_of(models_folder)}};
 }
 
 } // namespace palimpsest::ui

@@ -204,9 +204,8 @@ protected:
             all.nul_characters += one.nul_characters;
         }
         if (all.tokens_in_input == 0)
-            throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument,
-                        Text::verbatim(printable(documents[0]->name())), Text("it has no text"),
-                        Text("give a document with text"));
+            throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(documents[0]->name()),
+                        Text("it has no text"), Text("give a document with text"));
         return all;
     }
 
@@ -536,7 +535,7 @@ private:
                 Text("it reads the document for each question, and with --continue one reading answers all"),
                 Text("leave out one of the two"));
         if (!total_bytes(documents))
-            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim(printable(words_[0])),
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::escaped(words_[0]),
                         Text("it can be read only once, and {0} reads it for each question", protocol_option()),
                         Text("give a file, or one question"));
     }

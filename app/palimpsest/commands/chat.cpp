@@ -17,6 +17,7 @@
 #include "engine/policy/named/nearest.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/document.h"
 #include "storage/session/listener.h"

@@ -15,6 +15,7 @@
 #include "app/palimpsest/token_source.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/comparison_report.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/listener.h"

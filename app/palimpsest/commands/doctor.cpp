@@ -14,6 +14,7 @@
 #include "engine/session/host_memory.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/listener.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/store.h"

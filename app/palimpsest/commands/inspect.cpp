@@ -169,7 +169,7 @@ private:
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
             if (coverage.tokens_in_input == 0)
-                throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::verbatim(printable(source_.file)),
+                throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(source_.file),
                             Text("it has no text"), Text("give a document with text"));
             finish(*session, feed);
             return session;
@@ -219,11 +219,11 @@ private:
         if (map_file_.empty()) return std::nullopt;
         const std::string ending = map_ending();
         if ((ending == ".png" || ending == ".svg") && !has_map_painter())
-            throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::verbatim(printable(map_file_)),
+            throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::escaped(map_file_),
                         Text("pictures need the window's painter, which this build does not have"),
                         Text("write .json or .csv, or leave --map out for a picture in text"));
         if (ending != ".png" && ending != ".svg" && ending != ".json" && ending != ".csv")
-            throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::verbatim(printable(map_file_)),
+            throw Error(ErrorKind::Usage, ErrorCode::UnsupportedMapFormat, Text::escaped(map_file_),
                         Text("the map can be written as .png, .svg, .json or .csv"),
                         Text("give a name with one of these endings"));
         return std::optional<OutputFile>(std::in_place, map_file_);

@@ -68,7 +68,7 @@ private:
             for (const engine::PolicyInfo& known : engine::policies())
                 names.push_back(known.name);
             const std::string near = engine::nearest(name_, names);
-            throw Error(ErrorKind::Usage, ErrorCode::UnknownPolicy, Text::verbatim(printable(name_)),
+            throw Error(ErrorKind::Usage, ErrorCode::UnknownPolicy, Text::escaped(name_),
                         Text("there is no such policy"),
                         near.empty() ? Text(Step::ListPolicies) : Text("did you mean '{0}'?", near));
         }

@@ -11,6 +11,7 @@
 #include "app/palimpsest/output.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_verification.h"
 #include "storage/session/store.h"

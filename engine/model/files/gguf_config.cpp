@@ -5,6 +5,7 @@
 #include "engine/model/families/family.h"
 #include "engine/model/files/config_check.h"
 #include "kernels/base/convert.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {
@@ -54,9 +55,9 @@ private:
     const Refusal& refuse_;
 };
 
-class ConfigReader {
+class GgufConfigReader {
 public:
-    ConfigReader(const GgufFile& file, const std::map<std::string, FoundTensor>& found, const Refusal& refuse)
+    GgufConfigReader(const GgufFile& file, const std::map<std::string, FoundTensor>& found, const Refusal& refuse)
         : file_(file), found_(found), refuse_(refuse)
     {
     }
@@ -234,7 +235,7 @@ private:
 ModelConfig read_gguf_config(const GgufFile& file, const std::map<std::string, FoundTensor>& found,
                              const Refusal& refuse)
 {
-    return ConfigReader(file, found, refuse).read();
+    return GgufConfigReader(file, found, refuse).read();
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "engine/model/files/byte_cursor.h"
 #include "engine/model/files/gguf_file.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -83,9 +83,9 @@ private:
     const Refusal& refuse_;
 };
 
-class ConfigReader {
+class HfConfigReader {
 public:
-    ConfigReader(const json& object, const Family& family, const Refusal& refuse)
+    HfConfigReader(const json& object, const Family& family, const Refusal& refuse)
         : fields_(object, family, refuse), family_(family), refuse_(refuse)
     {
         c_.architecture = family.architecture;
@@ -199,13 +199,13 @@ HfConfig parse_hf_config(std::string_view text_of_file, const Refusal& refuse)
     const JsonFields fields(root, refuse, ErrorCode::ModelC3);
     const Family& family = family_of(fields, refuse);
     const json* text = fields.find("text_config"); // multimodal models
-    if (!text) return ConfigReader(root, family, refuse).read();
+    if (!text) return HfConfigReader(root, family, refuse).read();
     // Keys that are missing here may be in the outer object.
     if (!text->is_object()) refuse.fail(ErrorCode::ModelC3, Text("'text_config' is not a JSON object"));
     json merged = *text;
     for (const char* key : {"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config"})
         if (!merged.contains(key) && root.contains(key)) merged[key] = root[key];
-    HfConfig config = ConfigReader(merged, family, refuse).read();
+    HfConfig config = HfConfigReader(merged, family, refuse).read();
     config.is_part = true;
     return config;
 }

@@ -8,6 +8,7 @@
 #include "engine/model/files/model_tensors.h"
 #include "engine/model/files/safetensors_file.h"
 #include "engine/model/files/shard_index.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 

@@ -6,6 +6,7 @@
 
 #include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 

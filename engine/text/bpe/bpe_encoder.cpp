@@ -7,6 +7,7 @@
 #include "engine/text/unicode/utf8.h"
 #include "engine/text/unicode/utf8_repair.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {

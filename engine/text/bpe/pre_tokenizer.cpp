@@ -9,6 +9,7 @@
 #include "engine/text/bpe/pre_tokenizer_table.h"
 #include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/text/jinja/failure.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 

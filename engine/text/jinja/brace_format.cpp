@@ -5,6 +5,7 @@
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/methods.h"
 #include "engine/text/jinja/printing.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 namespace {

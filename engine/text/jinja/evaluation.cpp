@@ -4,6 +4,7 @@
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/interpreter.h"
 #include "engine/text/jinja/printing.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 

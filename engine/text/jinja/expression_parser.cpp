@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "engine/text/jinja/failure.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 

@@ -1,5 +1,7 @@
 #include "engine/text/jinja/failure.h"
 
+#include "kernels/base/printable.h"
+
 namespace palimpsest::engine::jinja {
 namespace {
 

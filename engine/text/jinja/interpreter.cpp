@@ -3,6 +3,7 @@
 
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/printing.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 

@@ -6,6 +6,7 @@
 #include "engine/text/jinja/code_points.h"
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/string_escapes.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 namespace {

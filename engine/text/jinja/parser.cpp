@@ -7,6 +7,7 @@
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/lexer.h"
 #include "engine/text/jinja/token_stream.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 

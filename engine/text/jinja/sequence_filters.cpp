@@ -9,6 +9,7 @@
 #include "engine/text/jinja/filters.h"
 #include "engine/text/jinja/methods.h"
 #include "engine/text/jinja/printing.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 namespace {
@@ -236,34 +237,34 @@ Value choose(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     return chosen(runtime, input, arguments, ByAttribute, Wanted);
 }
 
-constexpr std::array<Named<Native>, 22> filters = {{{"attr", attribute},
-                                                    {"count", length_of},
-                                                    {"d", fallback},
-                                                    {"default", fallback},
-                                                    {"dictsort", dictsort},
-                                                    {"first", first},
-                                                    {"items", items},
-                                                    {"join", join},
-                                                    {"last", last},
-                                                    {"length", length_of},
-                                                    {"list", list},
-                                                    {"map", map},
-                                                    {"max", extreme<true>},
-                                                    {"min", extreme<false>},
-                                                    {"reject", choose<false, false>},
-                                                    {"rejectattr", choose<true, false>},
-                                                    {"reverse", reverse},
-                                                    {"select", choose<false, true>},
-                                                    {"selectattr", choose<true, true>},
-                                                    {"sort", sort},
-                                                    {"sum", sum},
-                                                    {"unique", unique}}};
+constexpr std::array<Named<Native>, 22> sequence_filters = {{{"attr", attribute},
+                                                             {"count", length_of},
+                                                             {"d", fallback},
+                                                             {"default", fallback},
+                                                             {"dictsort", dictsort},
+                                                             {"first", first},
+                                                             {"items", items},
+                                                             {"join", join},
+                                                             {"last", last},
+                                                             {"length", length_of},
+                                                             {"list", list},
+                                                             {"map", map},
+                                                             {"max", extreme<true>},
+                                                             {"min", extreme<false>},
+                                                             {"reject", choose<false, false>},
+                                                             {"rejectattr", choose<true, false>},
+                                                             {"reverse", reverse},
+                                                             {"select", choose<false, true>},
+                                                             {"selectattr", choose<true, true>},
+                                                             {"sort", sort},
+                                                             {"sum", sum},
+                                                             {"unique", unique}}};
 
 } // namespace
 
 Native find_sequence_filter(std::string_view name)
 {
-    return find_named(filters, name);
+    return find_named(sequence_filters, name);
 }
 
 Value apply_filter(Runtime& runtime, std::string_view name, const Value& input, CallArguments arguments)

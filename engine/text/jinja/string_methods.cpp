@@ -155,7 +155,7 @@ Value ends_with(Runtime& runtime, const Value& self, ArgumentReader& arguments)
                     [&](const std::string& text) { return self.text().ends_with(text); });
 }
 
-Value replace(Runtime& runtime, const Value& self, ArgumentReader& arguments)
+Value replace_method(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
     const std::string from = arguments.require_text("old"), to = arguments.require_text("new");
     const int64_t most = arguments.next_integer("count", -1);
@@ -210,7 +210,7 @@ Value count(Runtime& runtime, const Value& self, ArgumentReader& arguments)
     return found;
 }
 
-Value join(Runtime& runtime, const Value& self, ArgumentReader& arguments)
+Value join_method(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
     std::string text;
     const std::vector<Value> parts = iterate(arguments.require("iterable"), runtime.meter);
@@ -288,13 +288,13 @@ constexpr std::array<Named<Native>, 30> methods = {{{"capitalize", capitalize},
                                                     {"isnumeric", all_are<is_decimal>},
                                                     {"isspace", all_are<is_space>},
                                                     {"isupper", only_upper},
-                                                    {"join", join},
+                                                    {"join", join_method},
                                                     {"lower", to_lower},
                                                     {"lstrip", strip_left},
                                                     {"partition", partition},
                                                     {"removeprefix", remove_prefix},
                                                     {"removesuffix", remove_suffix},
-                                                    {"replace", replace},
+                                                    {"replace", replace_method},
                                                     {"rfind", find_right},
                                                     {"rpartition", partition_right},
                                                     {"rsplit", split_right},

@@ -11,6 +11,7 @@
 #include "engine/text/jinja/filters.h"
 #include "engine/text/jinja/methods.h"
 #include "engine/text/jinja/printing.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 namespace {
@@ -237,32 +238,32 @@ Value round(Runtime&, const Value& input, ArgumentReader& arguments)
     fail_run(Text("'round' has no method '{0}'", printable(method.text())));
 }
 
-constexpr std::array<Named<Native>, 20> filters = {{{"abs", absolute},
-                                                    {"capitalize", by_method<&capitalize_name>},
-                                                    {"center", center},
-                                                    {"e", escape},
-                                                    {"escape", escape},
-                                                    {"float", to_float},
-                                                    {"forceescape", force_escape},
-                                                    {"format", format},
-                                                    {"indent", indent},
-                                                    {"int", to_integer},
-                                                    {"lower", by_method<&lower_name>},
-                                                    {"replace", replace},
-                                                    {"round", round},
-                                                    {"safe", safe},
-                                                    {"string", string},
-                                                    {"title", title},
-                                                    {"tojson", tojson},
-                                                    {"trim", by_method<&strip_name>},
-                                                    {"upper", by_method<&upper_name>},
-                                                    {"wordcount", wordcount}}};
+constexpr std::array<Named<Native>, 20> text_filters = {{{"abs", absolute},
+                                                         {"capitalize", by_method<&capitalize_name>},
+                                                         {"center", center},
+                                                         {"e", escape},
+                                                         {"escape", escape},
+                                                         {"float", to_float},
+                                                         {"forceescape", force_escape},
+                                                         {"format", format},
+                                                         {"indent", indent},
+                                                         {"int", to_integer},
+                                                         {"lower", by_method<&lower_name>},
+                                                         {"replace", replace},
+                                                         {"round", round},
+                                                         {"safe", safe},
+                                                         {"string", string},
+                                                         {"title", title},
+                                                         {"tojson", tojson},
+                                                         {"trim", by_method<&strip_name>},
+                                                         {"upper", by_method<&upper_name>},
+                                                         {"wordcount", wordcount}}};
 
 } // namespace
 
 Native find_text_filter(std::string_view name)
 {
-    return find_named(filters, name);
+    return find_named(text_filters, name);
 }
 
 std::string filter_text(Runtime& runtime, const Value& input)

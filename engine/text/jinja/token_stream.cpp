@@ -1,6 +1,7 @@
 #include "engine/text/jinja/token_stream.h"
 
 #include "engine/text/jinja/failure.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 

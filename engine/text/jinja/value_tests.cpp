@@ -8,6 +8,7 @@
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/printing.h"
 #include "engine/text/jinja/runtime.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine::jinja {
 namespace {

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 
 #include "engine/session/session.h"
+#include "kernels/base/printable.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/schema.h"

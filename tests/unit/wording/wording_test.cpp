@@ -123,13 +123,13 @@ TEST_CASE("nothing English is left in a German error")
 TEST_CASE("every setting and every step has words in both languages")
 {
     const auto& german = engine::Catalogue::of("de").entries();
-    for (size_t i = 0; i < settings; ++i) {
+    for (size_t i = 0; i < setting_count; ++i) {
         const auto setting = static_cast<Setting>(i);
         CHECK(CommandWording("de").setting(setting).starts_with("--"));
         INFO(WindowWording("en").setting(setting));
         CHECK(german.contains(WindowWording("en").setting(setting)));
     }
-    for (size_t i = 0; i < steps; ++i) {
+    for (size_t i = 0; i < step_count; ++i) {
         const auto step = static_cast<Step>(i);
         INFO(CommandWording("en").step(step) << " | " << WindowWording("en").step(step));
         CHECK(german.contains(CommandWording("en").step(step)));
