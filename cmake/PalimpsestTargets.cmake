@@ -8,6 +8,11 @@ if(CCACHE_PROGRAM) # checkouts in different folders share compiled files, precom
 endif()
 
 add_library(palimpsest-flags INTERFACE)
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=mold PALIMPSEST_HAS_MOLD) # links a test program in a second, GNU ld takes up to 25
+if(PALIMPSEST_HAS_MOLD)
+    target_link_options(palimpsest-flags INTERFACE $<$<LINK_LANGUAGE:CXX>:-fuse-ld=mold>)
+endif()
 # Adds options for C++ sources; PalimpsestCuda.cmake has those for CUDA sources.
 function(palimpsest_compile_options)
     target_compile_options(palimpsest-flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
@@ -44,6 +49,37 @@ function(palimpsest_unoptimised_under_sanitizer target)
     if(PALIMPSEST_SANITIZE)
         target_compile_options(${target} PRIVATE -O0)
     endif()
+endfunction()
+
+# Compiles the sources of each folder together, up to 16 at a time, if PALIMPSEST_UNITY is on, so that what they include
+# is compiled once for all of them. Names in the unnamed namespaces of one folder must therefore differ, except in the
+# folder of the policies, where each file uses the same names. Call it after all sources were added.
+function(palimpsest_unite_folders)
+    if(NOT PALIMPSEST_UNITY)
+        return()
+    endif()
+    foreach(target ${ARGN})
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+        get_target_property(folder ${target} SOURCE_DIR)
+        get_target_property(sources ${target} SOURCES)
+        list(FILTER sources INCLUDE REGEX "\\.cpp$")
+        set(counted "")
+        foreach(source ${sources})
+            cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
+            cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)
+            cmake_path(GET name PARENT_PATH group)
+            string(MAKE_C_IDENTIFIER "${group}" group)
+            if(group STREQUAL "engine_policy_named")
+                continue()
+            endif()
+            list(APPEND counted ${group})
+            set(of_group ${counted})
+            list(FILTER of_group INCLUDE REGEX "^${group}$")
+            list(LENGTH of_group count)
+            math(EXPR part "(${count} - 1) / 16")
+            set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group}_${part})
+        endforeach()
+    endforeach()
 endfunction()
 
 # One library per top-level folder. Its headers are included as "FOLDER/...", through an include directory that contains
