@@ -20,7 +20,7 @@ endfunction()
 
 palimpsest_compile_options(
     -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
-    -Werror -ffp-contract=off
+    -Werror -ffp-contract=off -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
     # GCC 12 reports overlaps and overflows in std::string and std::vector that do not exist (GCC bug 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
@@ -101,8 +101,6 @@ function(palimpsest_test name)
     add_executable(${name} ${ARG_SOURCES})
     palimpsest_precompile_headers(${name} REUSE_FROM palimpsest-test-headers)
     target_link_libraries(${name} PRIVATE palimpsest-test-support palimpsest-flags ${ARG_LIBRARIES})
-    target_compile_definitions(${name} PRIVATE PALIMPSEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-        PALIMPSEST_BINARY_DIR="${CMAKE_BINARY_DIR}")
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 2400)
 endfunction()

@@ -1,6 +1,7 @@
 #include "kernels/backends/device_plugin.h"
 
 #include "kernels/base/printable.h"
+#include "kernels/base/program_folder.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -15,10 +16,8 @@ constexpr const char* plugin_name = "libpalimpsest-cuda.so";
 std::vector<std::filesystem::path> plugin_folders()
 {
     if (const char* given = std::getenv("PALIMPSEST_PLUGINS"); given && *given) return {given};
-    std::error_code unknown;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-    if (unknown) return {};
-    const std::filesystem::path folder = program.parent_path();
+    const std::filesystem::path folder = program_folder();
+    if (folder.empty()) return {};
     return {folder, (folder / "../lib/palimpsest").lexically_normal()};
 }
 

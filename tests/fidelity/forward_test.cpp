@@ -9,13 +9,14 @@
 #include "engine/session/session.h"
 #include "kernels/base/fixed_point_types.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
 namespace {
 
-const std::string fixtures = PALIMPSEST_SOURCE_DIR "/tests/fixtures/";
+const std::string fixtures = test::source_file("tests/fixtures/");
 
 std::vector<float> read_floats(const std::string& path)
 {

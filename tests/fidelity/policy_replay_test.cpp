@@ -11,6 +11,7 @@
 #include "engine/text/chat_template.h"
 #include "engine/text/document_encoder.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 #include "tests/support/random_model.h"
 #include "tests/support/reference_model.h"
 #include "tests/support/reference_policy.h"
@@ -511,9 +512,9 @@ TEST_CASE("the shipped model's summary is the model's")
 {
     // The framing and the order are those of `palimpsest summarize`; the document is the beginning of the
     // chronicle.
-    const auto model = Model::load(PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
+    const auto model = Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
                                    kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
-    std::ifstream file(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md");
+    std::ifstream file(test::source_file("resources/samples/ashford-light.md"));
     std::string text(1600, '\0');
     REQUIRE(file.read(text.data(), static_cast<std::streamsize>(text.size())));
     const ChatTemplate frame(model->files().vocabulary, *model->tokenizer());

@@ -18,13 +18,14 @@
 #include "storage/session/session_report.h"
 #include "storage/session/stored_session.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::app;
 
 namespace {
 
-const std::string tiny_model = PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf";
+const std::string tiny_model = test::source_file("tests/fixtures/models/llama.f32.gguf");
 
 struct Ran {
     int status;

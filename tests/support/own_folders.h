@@ -1,8 +1,11 @@
 // Isolates tests from the configuration and the models of the user who runs them.
 #pragma once
 
+#include "tests/support/project_folders.h"
+
 #include <cstdlib>
 #include <initializer_list>
+#include <string>
 
 namespace palimpsest::test {
 
@@ -10,9 +13,9 @@ namespace palimpsest::test {
 // the shipped model is found. REQUIRES: no other threads yet.
 inline void use_own_folders()
 {
-    constexpr const char* folder = PALIMPSEST_BINARY_DIR "/tests/own-folders";
+    const std::string folder = build_file("tests/own-folders");
     for (const char* variable : {"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "OLLAMA_MODELS"})
-        setenv(variable, folder, 1);
+        setenv(variable, folder.c_str(), 1);
     for (const char* variable : {"PALIMPSEST_MODEL", "HF_HUB_CACHE", "HF_HOME"})
         unsetenv(variable);
 }

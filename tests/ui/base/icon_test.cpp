@@ -7,6 +7,7 @@
 #include <QSettings>
 #include <QTest>
 
+#include "tests/support/project_folders.h"
 #include "ui/base/icon.h"
 
 using namespace palimpsest::ui;
@@ -41,10 +42,12 @@ private Q_SLOTS:
 
     void the_desktop_entry_names_it()
     {
-        QSettings entry(PALIMPSEST_SOURCE_DIR "/packaging/palimpsest.desktop", QSettings::IniFormat);
+        QSettings entry(QString::fromStdString(palimpsest::test::source_file("packaging/palimpsest.desktop")),
+                        QSettings::IniFormat);
         entry.beginGroup("Desktop Entry");
         const QString icon = entry.value("Icon").toString();
-        QVERIFY(QFile::exists(PALIMPSEST_SOURCE_DIR "/resources/icons/" + icon + ".svg"));
+        QVERIFY(QFile::exists(QString::fromStdString(palimpsest::test::source_file("resources/icons/")) + icon +
+                              ".svg"));
         QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // the program's WM_CLASS and desktop file
     }
 };

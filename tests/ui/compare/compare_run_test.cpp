@@ -11,6 +11,7 @@
 #include "engine/policy/policy.h"
 #include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
+#include "tests/support/project_folders.h"
 #include "ui/compare/compare_export.h"
 #include "ui/compare/compare_run.h"
 #include "ui/compare/compare_start.h"
@@ -82,10 +83,9 @@ class CompareRunTest : public QObject {
 private Q_SLOTS:
     void initTestCase()
     {
-        const std::string root = PALIMPSEST_SOURCE_DIR;
-        model_ = engine::Model::load(root + "/resources/default-model/palimpsest-small.gguf",
+        model_ = engine::Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
                                      kernels::open_backend({"cpu", 1, ""}));
-        QFile file(QString::fromStdString(root + "/resources/samples/ashford-light.md"));
+        QFile file(QString::fromStdString(test::source_file("resources/samples/ashford-light.md")));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.read(24'000);
         tokens_ =

@@ -15,6 +15,7 @@
 
 #include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/support/looks.h"
 #include "ui/base/chart.h"
 #include "ui/base/table_text.h"
@@ -101,10 +102,9 @@ private Q_SLOTS:
     void initTestCase()
     {
         QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-        const std::string root = PALIMPSEST_SOURCE_DIR;
-        model_ = engine::Model::load(root + "/resources/default-model/palimpsest-small.gguf",
+        model_ = engine::Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
                                      kernels::open_backend({"cpu", 1, ""}));
-        QFile file(QString::fromStdString(root + "/resources/samples/ashford-light.md"));
+        QFile file(QString::fromStdString(test::source_file("resources/samples/ashford-light.md")));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.read(6'000);
         CompareJob job{.what = "Ashford", .tokens = {}, .chunk = 64, .contenders = {}};

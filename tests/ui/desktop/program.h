@@ -7,6 +7,7 @@
 #include <QTest>
 
 #include "storage/session/model_choice.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/support/at_rest.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
@@ -28,7 +29,7 @@ using ui::test::sized;
 // Writes the first bytes of the shipped sample, up to the end of a paragraph, to a file, and returns its path.
 inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)
 {
-    QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
+    QFile sample(QString::fromStdString(source_file("resources/samples/ashford-light.md")));
     if (!sample.open(QIODevice::ReadOnly)) return {};
     QByteArray part = sample.read(bytes);
     part.truncate(part.lastIndexOf("\n\n") + 2);

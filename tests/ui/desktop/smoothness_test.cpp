@@ -9,6 +9,7 @@
 
 #include "storage/database.h"
 #include "storage/library.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/desktop/loop_watch.h"
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/document/synthetic_text.h"
@@ -180,7 +181,7 @@ void SmoothnessTest::pasting_half_a_million_tokens()
 
 void SmoothnessTest::reading_and_answering_with_map_and_document_open()
 {
-    make_program(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
+    make_program(QString::fromStdString(source_file("resources/samples/ashford-light.md")));
     program_->bench().begin({});
     QVERIFY(program_->settle());
     program_->window().show_tab(Tab::Document);

@@ -11,6 +11,7 @@
 #include <QTranslator>
 
 #include "engine/policy/named/registry.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/languages/translation_file.h"
 #include "tests/ui/support/looks.h"
@@ -31,7 +32,7 @@ namespace {
 
 QString translation_file(const QString& language)
 {
-    return QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/translations/palimpsest_%1.ts").arg(language);
+    return QString::fromStdString(source_file("resources/translations/palimpsest_%1.ts")).arg(language);
 }
 
 // The strings in the sources, as `ninja renew-translations` finds them.
@@ -39,7 +40,7 @@ QMap<QString, TranslatedMessage> messages_of_sources(const QTemporaryDir& folder
 {
     const QString file = folder.filePath(QStringLiteral("sources_de.ts"));
     QProcess lupdate;
-    lupdate.setWorkingDirectory(QStringLiteral(PALIMPSEST_SOURCE_DIR));
+    lupdate.setWorkingDirectory(QString::fromStdString(source_file({})));
     lupdate.start(QStringLiteral(PALIMPSEST_LUPDATE),
                   {QStringLiteral("-silent"), QStringLiteral("-I"), QStringLiteral("."), QStringLiteral("ui"),
                    QStringLiteral("-ts"), file});

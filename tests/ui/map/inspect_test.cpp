@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/support/project_folders.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "tests/ui/support/patience.h"
 #include "ui/base/theme.h"
@@ -123,7 +124,7 @@ QByteArray InspectTest::run(const QStringList& arguments) const
         environment.insert(QLatin1String(place), folder_.path());
     QProcess process;
     process.setProcessEnvironment(environment);
-    process.start(QStringLiteral(PALIMPSEST_COMMAND),
+    process.start(QString::fromStdString(palimpsest::test::build_file("app/palimpsest/palimpsest")),
                   arguments + QStringList{QStringLiteral("--session"), session_name, QStringLiteral("--db"),
                                           folder_.filePath(QStringLiteral("palimpsest.db"))});
     if (process.waitForFinished(300'000) && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0)
@@ -157,7 +158,7 @@ MapScene InspectTest::scene() const
 void InspectTest::initTestCase()
 {
     QLocale::setDefault(QLocale(QLocale::English)); // like the command
-    QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
+    QFile sample(QString::fromStdString(test::source_file("resources/samples/ashford-light.md")));
     QVERIFY(sample.open(QIODevice::ReadOnly));
     QFile text(folder_.filePath(QStringLiteral("text.md")));
     QVERIFY(text.open(QIODevice::WriteOnly));

@@ -18,6 +18,7 @@
 #include "storage/session/retention_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "ui/base/theme.h"
 #include "ui/engine/facts.h"
@@ -135,7 +136,7 @@ private:
         storage::StoredOptions options{.choice = {}};
         options.choice.budget = "32";
         options.choice.chunk = 16;
-        options.model = engine::Model::load(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf",
+        options.model = engine::Model::load(test::source_file("tests/fixtures/models/llama.f32.gguf"),
                                             kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         return options;
     }

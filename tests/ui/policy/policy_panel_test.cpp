@@ -15,6 +15,7 @@
 #include "engine/policy/policy.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/support/looks.h"
 #include "tests/ui/support/patience.h"
 #include "ui/base/wording.h"
@@ -83,8 +84,7 @@ private Q_SLOTS:
     void initTestCase()
     {
         QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-        const std::string root = PALIMPSEST_SOURCE_DIR;
-        model_ = engine::Model::load(root + "/resources/default-model/palimpsest-small.gguf",
+        model_ = engine::Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
                                      kernels::open_backend({"cpu", 1, ""}));
     }
 

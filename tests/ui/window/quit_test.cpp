@@ -8,6 +8,7 @@
 #include <csignal>
 #include <unistd.h>
 
+#include "tests/support/project_folders.h"
 #include "tests/ui/support/patience.h"
 #include "ui/desktop/quit_signals.h"
 
@@ -15,7 +16,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-#ifdef PALIMPSEST_PROGRAM
+#ifdef PALIMPSEST_HAS_COMMAND
 // Whether the process handles `signal` by now.
 bool catches(qint64 process, int signal)
 {
@@ -66,7 +67,7 @@ private Q_SLOTS:
         QCOMPARE(signals_taken.exit_code(), code);
     }
 
-#ifdef PALIMPSEST_PROGRAM
+#ifdef PALIMPSEST_HAS_COMMAND
     void the_program_ends_with_that_code_data()
     {
         add_signals();
@@ -79,7 +80,7 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         QProcess program;
         program.setProcessEnvironment(own_places(folder.path()));
-        program.start(QStringLiteral(PALIMPSEST_PROGRAM), {});
+        program.start(QString::fromStdString(palimpsest::test::build_file("app/palimpsest/palimpsest")), {});
         QVERIFY(program.waitForStarted());
         EVENTUALLY(catches(program.processId(), signal));
         QCOMPARE(::kill(static_cast<pid_t>(program.processId()), signal), 0);

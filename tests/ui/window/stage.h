@@ -12,6 +12,7 @@
 #include "storage/conversations.h"
 #include "storage/database.h"
 #include "storage/library.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/support/at_rest.h"
 #include "tests/ui/support/patience.h"
 #include "ui/window/appearance.h"
@@ -83,8 +84,9 @@ struct Stage {
         window = std::make_unique<MainWindow>(
             placeholders(),
             WindowPlaces{.database = database,
-                         .shipped_model = PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
-                         .sample = PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md",
+                         .shipped_model = QString::fromStdString(
+                             test::source_file("resources/default-model/palimpsest-small.gguf")),
+                         .sample = QString::fromStdString(test::source_file("resources/samples/ashford-light.md")),
                          .models_folder = folder.filePath("models"),
                          .version = "0.1.0",
                          .other_models = {.own = {},

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/linear/cublaslt_library.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest::kernels::cuda;
 
@@ -12,7 +13,7 @@ namespace {
 
 std::string made(const std::string& name)
 {
-    return std::string(PALIMPSEST_BINARY_DIR) + "/tests/support/matrix_libraries/" + name + "/libcublasLt.so.13";
+    return palimpsest::test::build_file("tests/support/matrix_libraries/") + name + "/libcublasLt.so.13";
 }
 
 CublasLtLibrary opened(const std::vector<std::string>& files, CublasLtTrial trial)

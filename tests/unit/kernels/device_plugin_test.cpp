@@ -12,13 +12,14 @@
 #include "kernels/base/printable.h"
 #include "kernels/cpu/simd_target.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
 
 namespace {
 
-const std::string made = std::string(PALIMPSEST_BINARY_DIR) + "/tests/support/plugins/";
+const std::string made = test::build_file("tests/support/plugins/");
 
 // Sets the folder that is searched for plugins during its lifetime.
 class PluginFolder {

@@ -19,6 +19,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -90,7 +91,7 @@ void report(const char* what, const Bytes& valid, const Outcome& outcome)
 std::vector<std::filesystem::path> family_files(const std::string& ending)
 {
     std::vector<std::filesystem::path> paths;
-    const auto folder = std::filesystem::path(PALIMPSEST_SOURCE_DIR) / "tests/fixtures/families";
+    const std::filesystem::path folder = test::source_file("tests/fixtures/families");
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
         if (entry.path().string().ends_with(ending)) paths.push_back(entry.path());
     std::sort(paths.begin(), paths.end());

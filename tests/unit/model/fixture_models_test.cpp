@@ -11,13 +11,14 @@
 #include "kernels/base/convert.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/tiny_model.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(PALIMPSEST_SOURCE_DIR) / "tests/fixtures/models";
+const std::filesystem::path folder = test::source_file("tests/fixtures/models");
 
 void check_config(const ModelConfig& c, const nlohmann::json& expected)
 {

@@ -15,6 +15,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/gguf_builder.h"
 #include "tests/support/fixtures/refused.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string folder = std::string(PALIMPSEST_SOURCE_DIR) + "/tests/fixtures/text/bpe/";
+const std::string folder = test::source_file("tests/fixtures/text/bpe/");
 
 std::string read(const std::string& name)
 {

@@ -16,6 +16,7 @@
 #include "storage/snapshots.h"
 #include "storage/transfer.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 #include "tests/unit/storage/failing_disk.h"
 #include "tests/unit/storage/scratch_database.h"
 
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path fixtures = PALIMPSEST_SOURCE_DIR "/tests/fixtures";
+const fs::path fixtures = test::source_file("tests/fixtures");
 
 // Loaded with the SIMD instructions that computed the sample's states; null on another architecture.
 std::shared_ptr<const engine::Model> model()

@@ -6,6 +6,7 @@
 #include "storage/session/session_settings.h"
 #include "storage/session/stored_session.h"
 #include "tests/support/catch.h"
+#include "tests/support/project_folders.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
@@ -26,7 +27,7 @@ public:
     Desk() : folder_(scratch_.file().parent_path() / "model")
     {
         scratch_.clear();
-        fs::copy(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/mistral", folder_);
+        fs::copy(test::source_file("tests/fixtures/models/mistral"), folder_);
     }
 
     // Opens the session with a model that has this template; empty: none. A session that was begun with another

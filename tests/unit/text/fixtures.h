@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "engine/text/subwords/vocabulary.h"
+#include "tests/support/project_folders.h"
 
 namespace palimpsest::engine::fixtures {
 
 inline std::string read(const std::string& name)
 {
-    std::ifstream file(std::string(PALIMPSEST_SOURCE_DIR) + "/tests/fixtures/text/" + name, std::ios::binary);
+    std::ifstream file(test::source_file("tests/fixtures/text/") + name, std::ios::binary);
     if (!file) throw std::runtime_error("no fixture " + name);
     return {std::istreambuf_iterator<char>(file), {}};
 }

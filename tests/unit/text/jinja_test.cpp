@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/json_value.h"
+#include "tests/support/project_folders.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -15,7 +16,7 @@ namespace {
 
 std::string read(const std::string& name)
 {
-    std::ifstream file(std::string(PALIMPSEST_SOURCE_DIR) + "/tests/fixtures/templates/" + name, std::ios::binary);
+    std::ifstream file(test::source_file("tests/fixtures/templates/") + name, std::ios::binary);
     REQUIRE(file);
     return {std::istreambuf_iterator<char>(file), {}};
 }
