@@ -76,9 +76,9 @@ class ProgramsTest(unittest.TestCase):
     def test_engine_and_kernels_have_what_their_lists_name(self):
         for folder, patterns in (("engine", toolchain.ENGINE), ("kernels", toolchain.KERNELS)):
             named = set()
-            for words in toolchain.sources(folder + "/CMakeLists.txt", folder + "/*/sources.cmake", "!kernels/cuda/*"):
+            for words in toolchain.sources(folder + "/CMakeLists.txt", folder + "/*/CMakeLists.txt", "!kernels/cuda/*"):
                 with open(os.path.join(ROOT, words)) as text:
-                    named |= {os.path.join(folder, source) for source in re.findall(r"(?<![\w/}])[\w/]+\.cpp", text.read())}
+                    named |= {os.path.join(os.path.dirname(words), source) for source in re.findall(r"(?<![\w/}])[\w/]+\.cpp", text.read())}
             self.assertGreater(len(named), 20)
             self.assertLessEqual(named, set(toolchain.sources(*patterns)))
 
