@@ -130,7 +130,8 @@ Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared
     loading.finish();
 }
 
-// Loads the rows of several tensors as one weight. Rows of values are never paired, unlike queries and keys.
+// Loads the rows of several tensors as one weight. `paired_head_dim` (kernels::HostMatrix) applies to queries and
+// keys only: rows of values are never stored as pairs.
 std::unique_ptr<kernels::Weight> Model::load_matrix(Loading& loading, std::initializer_list<const char*> names,
                                                     const std::string& block, int32_t paired_head_dim)
 {

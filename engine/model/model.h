@@ -28,13 +28,13 @@ struct LayerWeights {
     std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]; null in layers with experts
     std::unique_ptr<kernels::Weight> down;    // [dim, ffn]; null in layers with experts
     kernels::Buffer post_ffn_norm;            // [dim]
-    // Only in layers with experts: the spans of kernels::ExpertsArgs.
+    // Only in layers with experts. `expert_weights` owns what the spans of kernels::ExpertsArgs point to.
     std::unique_ptr<kernels::Weight> router; // [experts, dim]
     std::vector<std::unique_ptr<kernels::Weight>> expert_weights;
     std::vector<const kernels::Weight*> expert_gate_up, expert_down; // [experts]
 };
 
-// Called and checked between matrices, on the loading thread.
+// Model::load calls `progress` and checks `stop` between matrices, on the loading thread.
 struct LoadOptions {
     std::function<void(double share)> progress{}; // loaded share of all matrix bytes, ascending to 1
     std::stop_token stop{};
@@ -50,7 +50,7 @@ public:
     // Like load, without the tokenizer.
     static std::shared_ptr<const Model> load_weights(const std::filesystem::path& path,
                                                      std::shared_ptr<kernels::Backend> backend);
-    // Loads the same weights into another backend, from the files that are already open.
+    // Loads the same weights into another backend, from the files that are already open; without the tokenizer.
     static std::shared_ptr<const Model> with_weights_of(const Model& model,
                                                         std::shared_ptr<kernels::Backend> backend);
 

@@ -16,7 +16,7 @@ std::string piece_of(const Tokenizer& tokenizer, TokenId id)
     return id < 0 ? std::string() : tokenizer.piece(id);
 }
 
-// Falls back to no system prompt if the template has no place for it that is the same in all turns.
+// Derives the framing without a system prompt if the template has no constant place for one.
 TurnFraming framing_of(std::string_view source, FramingInputs inputs)
 {
     try {
@@ -103,7 +103,8 @@ Text ChatTemplate::description() const
     return plain_ ? Text("plain: {0}", why_plain_) : Text("the model's own template");
 }
 
-// Removes the last space of the framing before a user's text, if the tokenizer adds one there itself. True if so.
+// Removes the space at the end of the framing before a user's text if the tokenizer adds that space itself. Returns
+// whether it removed one.
 bool ChatTemplate::strip_trailing_space(std::string& text) const
 {
     if (!text.ends_with(' ') || !tokenizer_.adds_space_prefix()) return false;
@@ -111,7 +112,7 @@ bool ChatTemplate::strip_trailing_space(std::string& text) const
     return true;
 }
 
-// Longer control pieces cannot be markers of a template.
+// Finds the control pieces that a template may print. Pieces beyond AddedTokens::longest are not recognised.
 void ChatTemplate::read_markers()
 {
     for (const TokenId id : tokenizer_.controls()) {
@@ -130,7 +131,7 @@ bool ChatTemplate::has_text(std::string_view text) const
     return false;
 }
 
-// Text between two control pieces is encoded as one, even if it contains a system prompt.
+// Encodes all text between two control pieces in one call, even where it is part template and part system prompt.
 std::vector<TokenId> ChatTemplate::encode_parts(const std::vector<Part>& parts, bool first_piece) const
 {
     std::vector<TokenId> ids;

@@ -11,9 +11,9 @@
 // the template has no place for it, before the first text.
 //
 // Control pieces that the template prints become their ids; the same spelling in the user's text or a system prompt
-// stays text. BOS is added once, if the model requires it or the template prints it. Text after the first of a
-// stream is encoded without the dummy prefix, unless the template has a space there. Thinking is disabled for
-// models whose template supports `enable_thinking`.
+// stays text. BOS is added once, if the model requires it or the template prints it. The first text of a stream
+// gets the tokenizer's dummy prefix (a space); later texts get it only where the template prints a space before
+// them. Thinking is disabled for models whose template supports `enable_thinking`.
 #pragma once
 
 #include <chrono>
@@ -48,15 +48,15 @@ public:
 
     // The start of a stream: BOS, the system prompt, and the template's text up to the user's text.
     std::vector<TokenId> open_user() const;
-    // Whether the first text after open_user() takes the dummy prefix (no text comes before it).
+    // Whether the first text after open_user() gets the dummy prefix.
     bool document_is_first_text() const { return document_is_first_text_; }
     // Between two documents of one turn: "\n\nTITLE\n\n", or "\n\n" without a title.
     std::vector<TokenId> next_document(std::string_view title) const;
     // A question about the preceding document, in the open user turn. Cleaned and normalised, like all user text.
     std::vector<TokenId> question(std::string_view text) const;
-    // A complete user turn without a document. `at_start`: only open_user() precedes it.
+    // A user's message that follows no document. `at_start`: only open_user() precedes it.
     std::vector<TokenId> message(std::string_view text, bool at_start) const;
-    // The end token that a model generates is not fed again: close_assistant_open_user() begins with it.
+    // close_assistant_open_user() begins with the end token of the answer, so the generated end token is not fed.
     std::vector<TokenId> close_user_open_assistant() const;
     std::vector<TokenId> close_assistant_open_user() const;
 

@@ -11,8 +11,8 @@
 
 namespace palimpsest::engine {
 
-// Token ranges are bytes of the pushed text: ascending, without gaps, from 0 to the end; an empty result has none.
-// Ids do not depend on how the document is split into pushes. Memory: the push and one line, at most 64 KiB of it.
+// The tokens' ranges, in bytes of the pushed text, cover it in order and without gaps. Ids do not depend on how the
+// document is split into pushes. Memory: one push, and at most 64 KiB of text whose tokens are not final.
 class DocumentEncoder {
 public:
     // `first_piece` as in Tokenizer::encode. The tokenizer must outlive this.

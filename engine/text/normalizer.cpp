@@ -41,14 +41,16 @@ namespace {
 
 struct Character {
     char32_t code;
-    uint64_t begin, end; // in the source; further characters of one replacement have an empty range at its end
+    // In the source. If several characters replace one, all but the first have an empty range at the end of that
+    // one.
+    uint64_t begin, end;
 };
 
 constexpr char32_t en_dash = 0x2013;
 constexpr char32_t ellipsis = 0x2026;
 constexpr char32_t gone = 0x110000;
 constexpr size_t longest_sequence = 32;
-constexpr size_t longest_decomposition = 4; // maximum of canonical decompositions in Unicode
+constexpr size_t longest_decomposition = 4; // characters; the maximum in Unicode
 
 // NFC neither changes nor combines characters below U+0300.
 constexpr char32_t first_combining = 0x300;
@@ -143,7 +145,7 @@ bool has_decomposition(char32_t code)
 } // namespace
 
 // A chain of stages, each of which passes characters to the next. A stage holds back at most a few characters, or
-// the range of a run. The order is that of the passes of `normalize` in recipe/corpus.py.
+// the source range of a run. The stages have the order of the passes of `normalize` in recipe/corpus.py.
 class Normalizer::Stages {
 public:
     explicit Stages(bool only_composes) : only_composes_(only_composes) {}
@@ -389,7 +391,7 @@ private:
     int dots_ = 0; // 3: three or more
     std::array<Character, 2> dot_{};
     uint64_t dots_end_ = 0;
-    bool has_gap_ = false, had_gap_ = false; // a space after the last dot; a space before it
+    bool has_gap_ = false, had_gap_ = false; // a space follows the last dot; a space precedes it
     Character gap_{}, gap_inside_{};
 
     bool has_space_ = false;

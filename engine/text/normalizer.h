@@ -1,11 +1,11 @@
 // The character mapping of a model's training text, applied to text just before the tokenizer, with a map from
 // every byte of the result back to the source.
 //
-// "books-1" is the mapping of the default model (recipe/corpus.py, `normalize`): quotes and primes become ' and ",
-// em dashes -- without spaces around them, en dashes between digits -, ellipses and runs of dots ..., unusual
-// spaces and runs of spaces one space; zero-width characters are removed; long s and ligatures are spelled out;
-// then NFC. "nfc" applies only NFC (Unicode normalisation form C, UAX #15), as the tokenizers of the Qwen family
-// expect. "" changes nothing.
+// "books-1" is the mapping of the default model (recipe/corpus.py, `normalize`). Quotes and primes become ' and ";
+// an en dash between digits becomes a hyphen; other dashes become -- and lose the spaces around them; an ellipsis
+// or a run of dots becomes three dots; unusual spaces and runs of spaces become one space; zero-width characters
+// are removed; long s and ligatures are spelled out. NFC comes last. "nfc" applies only NFC (Unicode normalisation
+// form C, UAX #15), as the tokenizers of the Qwen family expect. "" changes nothing.
 //
 // One pass, constant memory. The result does not depend on how the text is split into pieces. A combining sequence
 // of more than 32 characters is composed in parts (UAX #15, Stream-Safe Text Format, allows 30 marks).
@@ -22,11 +22,12 @@ namespace palimpsest::engine {
 // Maps positions in normalised text to offsets in its source. Stores anchors only where lengths differ.
 class OffsetMap {
 public:
-    // The source offset of the character that begins at `position` of the normalised text. Within the replacement
-    // of one source character, that character's end. Monotone. REQUIRES: position has not been forgotten.
+    // The source offset of the character that begins at `position` of the normalised text; inside the replacement
+    // of one source character, that character's end. Never decreases as `position` grows. REQUIRES: position has
+    // not been forgotten.
     uint64_t source(uint64_t position) const;
-    // Appends: normalised text starting at `position` comes from the source starting at `source`. Both must not
-    // decrease.
+    // Notes that the normalised text from `position` on comes from the source from `source` on. REQUIRES: neither
+    // is smaller than in the call before.
     void add(uint64_t position, uint64_t source);
     // Discards anchors that are needed only for positions before `position`.
     void forget(uint64_t position);
@@ -36,8 +37,8 @@ private:
     struct Anchor {
         uint64_t position, source;
     };
-    // Ascending; if empty, source == position. If two anchors have the same position, the first ends the text
-    // before it, and the second, after removed characters, begins the text that follows.
+    // Ascending; if empty, source == position. Two anchors have the same position where source characters were
+    // removed: `source` of the first is where they begin, and of the second, where they end.
     std::deque<Anchor> anchors_;
 };
 

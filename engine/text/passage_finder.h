@@ -16,12 +16,12 @@ namespace palimpsest::engine {
 // Memory: proportional to the passage. Cost: linear in the text (Knuth, Morris, Pratt).
 class PassageFinder {
 public:
-    // Encodes and decodes the passage with the tokenizer, as happened to the text. Throws Error (Usage, PAL-PIN-02)
-    // if it is blank. The tokenizer must outlive this.
+    // Encodes the passage and decodes it again, as happens to the stream's text, so that both are spelled alike.
+    // Throws Error (Usage, PAL-PIN-02) if it is blank. The tokenizer must outlive this.
     PassageFinder(const Tokenizer& tokenizer, std::string_view passage);
 
     void push(TokenId id);      // the next token of the stream
-    void skip(uint64_t tokens); // of the stream; no match spans them
+    void skip(uint64_t tokens); // passes over tokens of the stream; no match spans them
 
     // The first match, as indices of pushed and skipped tokens: all tokens that contribute a character to it.
     const std::optional<TokenRange>& found() const { return found_; }
@@ -37,7 +37,7 @@ private:
     std::vector<uint32_t> owners_; // [pattern] ring buffer: the token of each of the last characters
     size_t matched_ = 0;
     uint64_t characters_ = 0;
-    uint32_t tokens_ = 0, text_begin_ = 0; // number of tokens so far; first token of the current, incomplete text
+    uint32_t tokens_ = 0, text_begin_ = 0; // number of tokens so far; first token whose text is not complete
     bool after_space_ = true;
     uint64_t matches_ = 0;
     std::optional<TokenRange> found_;

@@ -145,7 +145,7 @@ bool is_underline(std::string_view text)
     return !text.empty() && (text[0] == '=' || text[0] == '-') && run_of(text, text[0]) == text.size();
 }
 
-// Whether the text is not a list, quotation, table, comment or rule.
+// Whether an underline can make the text a heading: false for lists, quotations, tables, comments and rules.
 bool may_be_underlined(std::string_view text)
 {
     if (text.empty() || text.find('|') != text.npos) return false;

@@ -41,7 +41,7 @@ public:
     const SentencePieceProcessor& at(bool first_piece) const { return first_piece && first ? *first : *later; }
 
     SentencepieceTraits traits;
-    std::unique_ptr<SentencePieceProcessor> first; // null: the same as `later`
+    std::unique_ptr<SentencePieceProcessor> first; // adds the dummy prefix; null: `later` serves for all text
     std::unique_ptr<SentencePieceProcessor> later;
 };
 
@@ -126,8 +126,8 @@ size_t SentencepieceEncoder::encode_prefix(std::string_view text, bool first_pie
     return done;
 }
 
-// The library reads every invalid byte as a U+FFFD of its own. Here, as in other encoders, every maximal subpart
-// becomes one.
+// The library reads every invalid byte as a U+FFFD of its own. Here, as in BpeEncoder, every maximal invalid
+// subpart (utf8.h) becomes one U+FFFD.
 void SentencepieceEncoder::encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                                           std::vector<EncodedToken>& out) const
 {
@@ -149,7 +149,8 @@ void SentencepieceEncoder::encode_valid(std::string_view text, bool first_piece,
     for (size_t i = 0; i < count; ++i) {
         const auto encoded = pieces.pieces(static_cast<int>(i));
         const auto id = static_cast<TokenId>(encoded.id());
-        // The library assigns a character's range to the last of its byte pieces; here each piece has its own byte.
+        // The library gives all bytes of a character to the last of its byte pieces; here each piece gets its own
+        // byte.
         size_t end = std::clamp(static_cast<size_t>(encoded.end()), at, text.size());
         if (end == at && at < text.size() && kind(id) == PieceKind::Byte && byte_value(piece(id)) == text[at])
             ++end;

@@ -34,8 +34,8 @@ private:
 
     void encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                         std::vector<EncodedToken>& out) const;
-    // `source` [byte of text, and its size]: the offset it comes from; empty: offsets are unchanged. REQUIRES:
-    // valid UTF-8.
+    // `source`: [text.size() + 1] original offset of every byte, and of the end; empty: `text` is the original.
+    // REQUIRES: valid UTF-8.
     void encode_valid(std::string_view text, bool first_piece, uint64_t offset, std::span<const uint32_t> source,
                       std::vector<EncodedToken>& out) const;
     void append(const EncodedToken& token, std::vector<EncodedToken>& out) const;

@@ -85,12 +85,13 @@ int32_t type_of(const Vocabulary& vocabulary, size_t id)
     return (type == normal || type == user_defined) && is_marker(vocabulary, id) ? control : type;
 }
 
-// GGUF converters write user-defined pieces, such as Gemma's runs of spaces, with spaces; the library looks for
-// them in text whose spaces are replaced by U+2581. A piece that the vocabulary has in both spellings is not
-// changed.
+// GGUF converters write user-defined pieces, such as Gemma's runs of spaces, with spaces. The library looks for
+// them in text whose spaces are replaced by U+2581, so this replaces them in the piece, too, unless the vocabulary
+// already has a piece with that spelling.
 //
-// Gemma's runs of 2 to 31 spaces are therefore matched by the types in the file, longest first: 32 spaces become 31
-// and 1, as in sentencepiece itself. The conversion in transformers ignores the types and merges them to 16 and 16.
+// Gemma's runs of 2 to 31 spaces are user-defined pieces, so the library matches the longest first: 32 spaces
+// become 31 and 1, as with the original model. The conversion in transformers ignores the types and merges 32
+// spaces to 16 and 16.
 std::string marked_piece(const Vocabulary& vocabulary, size_t id,
                          const std::unordered_set<std::string_view>& pieces)
 {
@@ -262,7 +263,8 @@ public:
             refuse(Text("piece {0} ({1}) occurs twice", count_, printable(piece.text)));
         if (piece.type == byte && !is_byte_spelling(piece.text))
             refuse(Text("byte piece {0} is spelled {1}", count_, printable(piece.text)));
-        // The library looks up characters among all pieces (docs/validation.md, T11).
+        // The library looks up single characters among all pieces, control pieces included (docs/validation.md,
+        // T11).
         if (piece.type == control && is_one_character(piece.text))
             refuse(Text("control piece {0} is the character {1}, which any text may contain", count_,
                         printable(piece.text)));

@@ -1,10 +1,10 @@
 // Text to token ids and back, with one of two algorithms: the sentencepiece library, or our own byte-pair encoding
 // (engine/text/bpe).
 //
-// The ids are those of one encode of the complete text: text for sentencepiece vocabularies is split only where no
-// piece can span the cut, text for byte-level ones only between pre-tokens. The exception is a stretch of more than
-// 64 KiB without such a place, which is cut by rule (engine/text/subwords/stretch_cutter.h). Time is therefore
-// linear, and memory bounded, for any text.
+// Encoding a text in parts gives the same ids as encoding all of it at once: for a sentencepiece vocabulary, text
+// is split only where no piece can span the cut; for a byte-level vocabulary, only between pre-tokens. The
+// exception is a stretch of more than 64 KiB without such a place, which is cut by rule
+// (engine/text/subwords/stretch_cutter.h). Time is therefore linear, and memory bounded, for any text.
 //
 // Text never produces control pieces, even if it spells them.
 #pragma once

@@ -22,7 +22,7 @@ constexpr size_t longest_framing = 65536; // bytes of all parts together
                 Text("the model can be used with plain framing"));
 }
 
-// Contains characters that a template would change if it escaped the text.
+// Stands for a message's text. Contains characters that a template changes if it escapes text.
 std::string sentinel(const std::string& name)
 {
     return "Qz" + name + " \"k\" <b> & 'l' \\ \xC3\xA9\n" + name + "zQ";
@@ -43,7 +43,7 @@ Value message(const std::string& role, const std::string& text, bool in_parts)
     return result;
 }
 
-// The parts of a rendering before, between and after `texts`: one more than there are texts.
+// The parts of a rendering before, between and after `texts`: [texts.size() + 1].
 std::vector<std::string> split(std::string_view rendered, const std::vector<std::string>& texts)
 {
     std::vector<std::string> parts;

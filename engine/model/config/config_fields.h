@@ -32,7 +32,7 @@ public:
     // entries.
     virtual std::optional<std::vector<bool>> listed_windows(int32_t layers) const = 0;
 
-    // The key as spelled in this file, quoted.
+    // Returns the key as the model file spells it, in quotes, for messages.
     virtual std::string name(ConfigKey key) const = 0;
     // Refuses the model because a value is out of range, or because the engine does not support it.
     [[noreturn]] virtual void refuse_value(const Text& what) const = 0;

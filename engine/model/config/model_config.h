@@ -1,5 +1,5 @@
-// The validated hyper-parameters of a transformer. These values alone describe the forward pass; a model family is
-// a set of them (engine/model/families).
+// The validated hyper-parameters of a transformer. These values alone describe the forward pass, whatever the model
+// family (engine/model/families).
 #pragma once
 
 #include <cmath>
@@ -16,13 +16,14 @@ namespace palimpsest::engine {
 struct RopePlan {
     float base = 10000.0f;
     // Divisors of the inverse frequencies, [rotary_dim / 2], or empty. Linear scaling uses one factor for all,
-    // llama3 scaling the formula of the Llama 3.1 report, YaRN that of Peng et al. 2023; GGUF files may store them
-    // as rope_freqs.weight.
+    // llama3 scaling the formula of the Llama 3.1 report, YaRN that of Peng et al. 2023; GGUF files may store the
+    // divisors as rope_freqs.weight.
     std::vector<float> factors{};
     // Replaces `factors` if positions can exceed ModelConfig::original_context (LongRoPE, Ding et al. 2024); empty:
     // `factors` always apply.
     std::vector<float> long_factors{};
-    // Reference implementations multiply cosines and sines by this, which scales attention logits by its square.
+    // The transformers library multiplies cosines and sines by this. Here its square multiplies the rotated
+    // dimensions of every query (kernels::PrepareHeadsArgs), which gives the same attention logits.
     float attention_factor = 1.0f;
     bool operator==(const RopePlan&) const = default;
 };
@@ -38,7 +39,7 @@ enum class HeadNorm : uint8_t { None, PerHead, AcrossHeads };
 
 struct ExpertPlan {
     int32_t count = 0; // 0: no experts
-    int32_t used = 0;  // per token
+    int32_t used = 0;  // experts computed per token
     bool renormalise = true;
 };
 
@@ -57,14 +58,14 @@ struct ModelConfig {
     int32_t rotary_dim = 0; // <= head_dim, even
     RopePlan rope{};
     RopePlan local_rope{};          // for layers with LayerPlan::local_rope
-    int32_t original_context = 0;   // before the context was extended; 0: it was not
+    int32_t original_context = 0;   // `context` before it was extended; 0: it was not extended
     std::vector<LayerPlan> plans{}; // [layers], or empty: defaults for all
 
     bool tied_embeddings = false;
     bool qkv_bias = false;
     bool fused_qkv = false;     // queries, keys and values in one matrix, attn_qkv
     bool fused_gate_up = false; // gate and up in one matrix, ffn_up
-    // q and k rows are stored as adjacent pairs (GGUF of Llama), see HostMatrix::paired_head_dim
+    // The rows of q and k are stored as adjacent pairs, as in GGUF files of Llama (HostMatrix::paired_head_dim).
     bool paired_rotary = false;
     float norm_offset = 0.0f; // added to every stored norm weight: 1 where files store w - 1
 

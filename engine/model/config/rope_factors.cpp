@@ -26,7 +26,7 @@ std::vector<float> llama3_rope_factors(int32_t rotary_dim, double rope_base, con
 
 std::vector<float> yarn_rope_factors(int32_t rotary_dim, double rope_base, const YarnScaling& s)
 {
-    // The dimension whose frequency makes `turns` rotations in the original context.
+    // The index, not rounded, of the frequency that makes `turns` rotations in the original context.
     const auto dimension = [&](double turns) {
         return rotary_dim * std::log(s.original_context / (turns * 2.0 * std::numbers::pi)) /
                (2.0 * std::log(rope_base));

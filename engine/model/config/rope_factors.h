@@ -25,16 +25,17 @@ struct YarnScaling {
     double factor = 4.0;
     double original_context = 4096.0;         // tokens
     double beta_fast = 32.0, beta_slow = 1.0; // rotations in the original context
-    bool truncates = true;                    // rounds the range between them to whole dimensions
+    bool truncates = true;                    // rounds the indices of both frequencies outwards
 };
 
 // Frequencies with more than beta_fast rotations are kept, those with fewer than beta_slow are divided by `factor`,
 // those between are interpolated (YaRN, Peng et al. 2023, section 3.2). REQUIRES: rope_base > 1.
 std::vector<float> yarn_rope_factors(int32_t rotary_dim, double rope_base, const YarnScaling& scaling);
-// The factor of cosines and sines: 0.1 weight ln(factor) + 1 (YaRN, section 3.4).
+// The factor that multiplies cosines and sines (YaRN, section 3.4): 0.1 * weight * ln(factor) + 1, or 1 if there is
+// no extension (factor <= 1).
 double yarn_attention_factor(double factor, double weight = 1.0);
 
-// The factor of cosines and sines of LongRoPE (Ding et al. 2024), for a context extended by `factor`.
+// The factor that multiplies cosines and sines in LongRoPE (Ding et al. 2024), for a context extended by `factor`.
 double longrope_attention_factor(double factor, double original_context);
 
 } // namespace palimpsest::engine

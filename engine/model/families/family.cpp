@@ -7,7 +7,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// If several families share an architecture, GGUF files get the first.
+// GGUF files get the first family with their architecture: Mistral and Mixtral load as Llama.
 const std::vector<const Family*>& families()
 {
     static const std::vector<const Family*> all = {&llama_family(),  &mistral_family(), &mixtral_family(),

@@ -20,16 +20,16 @@ struct Family {
     void (*describe)(const ConfigFields& fields, ModelConfig& config);
     // Activations that config.json may name; the first is the default. GGUF files do not name one.
     std::vector<std::string_view> activations = {"silu"};
-    // The library's defaults for keys of config.json that published files omit.
+    // The transformers library's defaults for keys of config.json that published files omit.
     std::vector<std::pair<std::string_view, double>> defaults{};
     std::optional<double> default_of(std::string_view key) const;
     // Layer tensors in safetensors files that Llama lacks or names differently, with their GGUF names.
     std::vector<std::pair<std::string_view, std::string_view>> tensor_names{};
     bool tied = false;                // default of 'tie_word_embeddings' in config.json
-    bool kv_heads_optional = false;   // config.json may omit the number of KV heads: as many as query heads
+    bool kv_heads_optional = false;   // config.json may omit the number of KV heads: then as many as query heads
     bool partial_rotary = false;      // config.json may request rotating only a part of every head
     float rope_base = 10000.0f;       // if the file does not state one
-    float local_rope_base = 10000.0f; // of local layers, if the file does not state one
+    float local_rope_base = 10000.0f; // for local layers, if the file does not state one
 };
 
 const Family& llama_family();
@@ -50,9 +50,10 @@ const Family* family_of_class(std::string_view name);
 Text known_architectures(); // "llama, qwen2 or qwen3"
 Text known_classes();
 
-// Marks local layers: those that the file lists, otherwise all but every `period`-th one (0: all). They get the
-// file's window if it is shorter than the context, and the local rotary angles if `local_rope` is set.
-// `gguf_window` is the default for GGUF files; with a window of 0 all their layers are global.
+// Marks local layers: those that the file lists, otherwise all but every `period`-th one (`period` 0: all layers).
+// They get the file's window if it is shorter than the context, and the local rotary angles if `local_rope` is set.
+// `gguf_window` is the window of a GGUF file that states none; with a window of 0, all layers of a GGUF file are
+// global.
 void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope = false,
                   uint64_t gguf_window = 0);
 

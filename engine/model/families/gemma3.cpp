@@ -16,8 +16,8 @@ bool has_mistaken_cap(const ConfigFields& fields, const ModelConfig& config)
            fields.number(logit_cap) == 30.0;
 }
 
-// The context of the three largest models was extended by a factor of 8. Ollama's conversions omit it, together
-// with the rope base.
+// The context of the three largest models was extended by a factor of 8. Ollama's conversions omit this factor, and
+// the rope base with it.
 void read_context_extension(const ConfigFields& fields, ModelConfig& config)
 {
     const bool is_stretched =
@@ -39,7 +39,7 @@ const Family& gemma3_family()
         .describe =
             [](const ConfigFields& fields, ModelConfig& config) {
                 describe_gemma(fields, config);
-                read_gemma_scale(fields, config, layers_of_27b); // as for Gemma 2
+                read_gemma_scale(fields, config, layers_of_27b); // the 27B model is an exception, as in Gemma 2
                 config.head_norm = HeadNorm::PerHead;
                 if (!has_mistaken_cap(fields, config)) config.logit_soft_cap = read_soft_cap(fields, logit_cap, 0);
                 if (fields.is_gguf()) read_context_extension(fields, config);

@@ -12,7 +12,7 @@ const Family& llama_family()
             [](const ConfigFields& fields, ModelConfig& config) {
                 config.paired_rotary = fields.is_gguf();
                 config.qkv_bias = fields.boolean({nullptr, "attention_bias"}).value_or(false);
-                if (!fields.is_gguf()) return; // the reference ignores a window in the config.json of a Llama
+                if (!fields.is_gguf()) return; // transformers ignores a window in the config.json of a Llama
                 read_windows(fields, config, 0);
                 read_experts(fields, config, {"expert_count", nullptr}, {"expert_used_count", nullptr});
             },

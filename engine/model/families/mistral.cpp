@@ -2,7 +2,8 @@
 
 namespace palimpsest::engine {
 
-// Mistral 7B, Nemo and Small as safetensors files. Version 0.1 has a window of 4096, which is also the default.
+// Mistral 7B, Nemo and Small as safetensors files. A config.json without 'sliding_window' means 4096, the window of
+// version 0.1.
 const Family& mistral_family()
 {
     static const Family family = {

@@ -44,7 +44,7 @@ bool replace_page(uintptr_t address)
 void on_bus_error(int signal, siginfo_t* info, void*)
 {
     const int saved_errno = errno;
-    const bool from_memory = info->si_code > 0; // not sent by kill()
+    const bool from_memory = info->si_code > 0; // a memory access, not kill()
     if (from_memory && replace_page(reinterpret_cast<uintptr_t>(info->si_addr))) {
         errno = saved_errno;
         return;

@@ -1,4 +1,4 @@
-// Little-endian reads with one bounds check: every read of file content goes through take().
+// Reads little-endian values. Only take() checks bounds, and every read of file content goes through it.
 #pragma once
 
 #include <cstddef>

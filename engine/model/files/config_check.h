@@ -8,9 +8,9 @@
 
 namespace palimpsest::engine {
 
-// The codes to report, those of the source format.
+// The error codes to report, which depend on the format of the configuration.
 struct ConfigRules {
-    ErrorCode relations, floats; // ModelC4, ModelC5; ModelG12 twice for GGUF
+    ErrorCode relations, floats; // config.json: ModelC4, ModelC5; GGUF: ModelG12 for both
 };
 
 // Returns `number` as an int32 if it is within 1..limit. `name` begins the message.

@@ -19,7 +19,7 @@ public:
 
     void add(std::span<const std::byte> bytes);
     void add(uint64_t number);
-    // Adds the first and the last 2 KiB: a truncated download that was padded to size differs in the last.
+    // Adds the first and the last 2 KiB: if a download broke off and the file was padded, the last 2 KiB differ.
     void add_sample(std::span<const std::byte> bytes);
     std::string hex() const; // 32 hex digits
 

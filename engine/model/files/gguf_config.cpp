@@ -211,7 +211,7 @@ private:
             refuse_.fail(rule, Text("yarn scaling by {0} of the rope base {1} is not possible",
                                     std::to_string(factor), std::to_string(c_.rope.base)));
         c_.rope.factors = yarn_rope_factors(c_.rotary_dim, static_cast<double>(c_.rope.base), scaling);
-        // Converters store the 'attention_factor' of config.json, which replaces the computed one.
+        // Converters store the 'attention_factor' of config.json here; it replaces the computed factor.
         c_.rope.attention_factor *= file_.f32(key("rope.scaling.yarn_attn_factor"))
                                         .value_or(static_cast<float>(yarn_attention_factor(scaling.factor)));
     }

@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 13> type_names = {"uint8",  "int8",    "u
                                                          "int32",  "float32", "bool",   "string", "array",
                                                          "uint64", "int64",   "float64"};
 constexpr std::array<uint64_t, 13> type_bytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-constexpr uint64_t smallest_pair = 14;   // a key of one byte, its type, a value of one byte
-constexpr uint64_t smallest_tensor = 33; // a name of one byte, one dimension
+constexpr uint64_t smallest_pair = 14;   // bytes: a key of one character, its type, a value of one byte
+constexpr uint64_t smallest_tensor = 33; // bytes: a name of one character, one dimension
 
 std::string_view name(GgufType type)
 {
@@ -91,7 +91,8 @@ private:
         refuse_.fail(rule, std::move(what), std::move(remedy), cursor_.position());
     }
 
-    // Either the file ends here, or the header exceeds gguf_header_bytes.
+    // Called if the cursor has fewer than `needed` bytes: the file ends too early, or the header exceeds
+    // gguf_header_bytes.
     [[noreturn]] void fail_short(ErrorCode rule, const Text& thing, uint64_t needed)
     {
         if (file_bytes_ > limits::gguf_header_bytes && needed <= file_bytes_)
@@ -329,7 +330,7 @@ private:
     ByteCursor cursor_;
     uint64_t file_bytes_;
     GgufFile file_;
-    uint64_t tensors_ = 0, pairs_ = 0; // as claimed
+    uint64_t tensors_ = 0, pairs_ = 0; // as the header claims
     std::unordered_set<std::string> names_;
 };
 
@@ -417,7 +418,7 @@ std::vector<std::string> GgufFile::string_array(const std::string& key, uint64_t
     std::vector<std::string> out;
     out.reserve(value.count);
     for (uint64_t i = 0; i < value.count; ++i) {
-        const auto length = cursor.read<uint64_t>(); // parse() has checked both
+        const auto length = cursor.read<uint64_t>(); // parse() has checked that the length and its bytes are there
         out.emplace_back(text(*cursor.take(*length)));
     }
     return out;
@@ -455,7 +456,7 @@ std::optional<uint32_t> GgufFile::u32_for_all(const std::string& key) const
                                                in_quotes(key), name(value.element)));
     if (value.count == 0) refuse_.fail(ErrorCode::ModelG11, Text("{0} is empty", in_quotes(key)));
     ByteCursor cursor(value.bytes);
-    const uint32_t first = *cursor.read<uint32_t>(); // parse() has checked all
+    const uint32_t first = *cursor.read<uint32_t>(); // parse() has checked that all elements are there
     for (uint64_t i = 1; i < value.count; ++i)
         if (*cursor.read<uint32_t>() != first)
             refuse_.fail(ErrorCode::ModelG12,

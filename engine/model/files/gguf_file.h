@@ -47,11 +47,11 @@ public:
     std::optional<float> f32(const std::string& key) const;
     std::optional<bool> boolean(const std::string& key) const;
     std::optional<std::string_view> string(const std::string& key) const; // points into the file
-    std::optional<uint64_t> whole(const std::string& key) const;          // any integer type, non-negative
+    std::optional<uint64_t> whole(const std::string& key) const;          // 0 or more, of any integer type
     bool is_array(const std::string& key) const;
     // A number that may be given once or per layer; per-layer values that differ are refused.
     std::optional<uint32_t> u32_for_all(const std::string& key) const;
-    // An array of numbers or booleans, each returned as "not zero"; must have `count` elements.
+    // Returns an array of integers or booleans, each as "is not zero". Refused unless it has `count` elements.
     std::vector<bool> flags(const std::string& key, uint64_t count) const;
 
     // Arrays must have exactly `count` elements; an absent key is refused.

@@ -14,7 +14,7 @@
 namespace palimpsest::engine {
 namespace {
 
-struct Damaged {}; // ends parsing; the caller gets nothing
+struct Damaged {}; // thrown to end parsing; summarize_gguf then returns nothing
 
 // Values of general.file_type (github.com/ggml-org/ggml, docs/gguf.md, and the enum llama_ftype that it refers to).
 std::string file_type_name(uint32_t number)
@@ -30,7 +30,7 @@ std::string file_type_name(uint32_t number)
     return found == names.end() ? std::string() : std::string(found->second);
 }
 
-// Values in the tensor table, for files without general.file_type.
+// Values of ggml_type in the tensor table, for files without general.file_type.
 std::string tensor_type_name(uint32_t number)
 {
     static const std::map<uint32_t, std::string_view> names = {
@@ -141,7 +141,7 @@ private:
             for (uint32_t d = 0; d < rank; ++d)
                 product *= static_cast<double>(number<uint64_t>());
             elements[number<uint32_t>()] += product;
-            number<uint64_t>(); // the offset
+            number<uint64_t>(); // skips the offset
         }
         if (elements.empty()) return {};
         const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };

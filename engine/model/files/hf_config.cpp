@@ -160,7 +160,7 @@ private:
     TokenId special(const char* key) const
     {
         const json* id = fields_.find(key);
-        if (id && id->is_array()) id = id->empty() ? nullptr : &(*id)[0]; // of several end tokens, the first
+        if (id && id->is_array()) id = id->empty() ? nullptr : &(*id)[0]; // a list of end tokens: takes the first
         if (!id) return -1;
         if (!id->is_number_unsigned() || id->get<uint64_t>() >= static_cast<uint64_t>(c_.vocabulary))
             refuse_.fail(ErrorCode::ModelC3,
@@ -200,7 +200,7 @@ HfConfig parse_hf_config(std::string_view text_of_file, const Refusal& refuse)
     const Family& family = family_of(fields, refuse);
     const json* text = fields.find("text_config"); // multimodal models
     if (!text) return HfConfigReader(root, family, refuse).read();
-    // Keys that are missing here may be in the outer object.
+    // Keys that 'text_config' lacks may be in the outer object.
     if (!text->is_object()) refuse.fail(ErrorCode::ModelC3, Text("'text_config' is not a JSON object"));
     json merged = *text;
     for (const char* key : {"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config"})

@@ -11,7 +11,7 @@
 namespace palimpsest::engine {
 
 struct HfConfig {
-    ModelConfig model; // without stored_type; qkv_bias as the architecture has it
+    ModelConfig model; // complete except for stored_type, which depends on the tensors
     TokenId bos = -1, eos = -1;
     const Family* family = nullptr;
     bool is_part = false; // the text model of a multimodal model

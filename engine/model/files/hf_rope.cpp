@@ -69,7 +69,8 @@ private:
         } else if (*type == "longrope" || *type == "su") {
             read_longrope(rope, plan);
         } else if (*type != "default" && *type != "dynamic") {
-            // Dynamic scaling has no effect within the trained context, and only that is supported.
+            // 'dynamic' is accepted: it changes nothing within the trained context, and longer contexts are not
+            // supported.
             refuse_.fail(ErrorCode::ModelC6, Text("rope scaling {0} is not supported", in_quotes(*type)),
                          Text("use a model with none, linear, dynamic, yarn, longrope or llama3 scaling"));
         }
@@ -119,7 +120,7 @@ private:
             rope.number("attention_factor").value_or(longrope_attention_factor(factor, original)));
     }
 
-    // From the scaling, or next to it; defaults to the context.
+    // Reads the key from the scaling object, or else from the object that contains it; defaults to the context.
     double original_context(const JsonFields& rope) const
     {
         constexpr const char* key = "original_max_position_embeddings";

@@ -11,7 +11,7 @@ std::string model_fingerprint(const ModelFiles& files, const std::vector<std::sp
 {
     ContentHash hash;
     for (const auto& header : headers) {
-        hash.add(uint64_t{header.size()}); // otherwise bytes could move between headers unnoticed
+        hash.add(uint64_t{header.size()}); // so that bytes cannot move to the next header unnoticed
         hash.add(header);
     }
     hash.add(files.file_bytes);
@@ -25,7 +25,7 @@ std::string full_hash(const ModelFiles& files)
     constexpr size_t piece = size_t{1} << 24;
     ContentHash hash;
     for (const auto& file : files.mappings) {
-        if (!file->is_file()) continue; // a copy of part of a mapped file
+        if (!file->is_file()) continue; // an aligned copy of a tensor
         auto rest = file->bytes();
         while (!rest.empty()) {
             const auto part = rest.first(std::min(piece, rest.size()));

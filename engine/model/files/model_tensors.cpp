@@ -6,7 +6,8 @@
 namespace palimpsest::engine {
 namespace {
 
-// Suffixes of tensors that change what a layer computes: a model that has one without requiring it is refused.
+// Suffixes of tensors that change what a layer computes. A model with such a tensor is refused if its configuration
+// does not require the tensor.
 constexpr std::array<std::string_view, 17> changes_a_layer = {"attn_output.bias",
                                                               "ffn_gate.bias",
                                                               "ffn_up.bias",

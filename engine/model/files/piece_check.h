@@ -14,14 +14,15 @@ namespace palimpsest::engine {
 // The values are those of sentencepiece.
 enum class PieceType : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 
-// Accepts exactly the form "<0x0A>". Another spelling gives an index outside of the byte table.
+// Accepts exactly the form "<0x0A>". A byte piece that is spelled otherwise would index outside of a byte table.
 bool is_byte_spelling(std::string_view piece);
 
-// Checks pieces in the order of their ids. Each rule is reported with its code for the source format.
+// Checks pieces in the order of their ids. `rules`: the error codes to report, which depend on the vocabulary's
+// format.
 class PieceCheck {
 public:
     struct Rules {
-        ErrorCode text, id, score; // ModelT3, ModelT2, ModelT8; ModelG13 three times for GGUF
+        ErrorCode text, id, score; // tokenizer.model: ModelT3, ModelT2, ModelT8; GGUF: ModelG13 for all
     };
     PieceCheck(const Refusal& refuse, Rules rules) : refuse_(refuse), rules_(rules) {}
 

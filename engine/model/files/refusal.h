@@ -1,4 +1,5 @@
-// Refuses a model file: reports the first rule of docs/validation.md that it breaks.
+// Refuses a model file: reports the first rule of docs/validation.md that it breaks. Each sentence is written where
+// its rule is checked; docs/errors.md lists all.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace palimpsest::engine {
 
-// Throws for one subject (a file). Names from the file must have gone through in_quotes().
+// Throws the errors about one subject, a file. Names from the file must have gone through in_quotes().
 class Refusal {
 public:
     explicit Refusal(std::string subject) : subject_(std::move(subject)) {}

@@ -8,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// Tensor name to shard file name, from a model.safetensors.index.json. Names are plain base names, without
-// directories (docs/validation.md, S8).
+// Maps tensor names to shard file names, as model.safetensors.index.json does. File names with a directory are
+// refused (docs/validation.md, S8).
 std::map<std::string, std::string> parse_shard_index(std::string_view text, const Refusal& refuse);
 
 } // namespace palimpsest::engine

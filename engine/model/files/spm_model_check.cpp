@@ -37,8 +37,8 @@ public:
                 "its 'precompiled_charsmap' does not end with a NUL")); // sentencepiece measures texts with strlen
         for (uint32_t p = 0; p < units(); ++p) {
             const bool is_value = (unit(p) >> 31) != 0;
-            // Unit 0 is the root. Other units are entered if their label equals a byte; the label of a value never
-            // does.
+            // Unit 0 is the root. sentencepiece enters another unit only if its label equals a byte, which the
+            // label of a value never does.
             if (p == 0 || !is_value) check_node(p);
         }
     }

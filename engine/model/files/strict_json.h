@@ -12,10 +12,10 @@ namespace palimpsest::engine {
 
 struct JsonLimits {
     int depth;     // of nested objects and arrays
-    size_t values; // in the whole text; bounds memory to about 150 bytes each
+    size_t values; // in the whole text; each takes about 150 bytes of memory
 };
 
-// Linear time; no recursion on the depth of the text. Throws through `refuse` under `rule`.
+// Linear time; no recursion on the depth of the text. Reports errors through `refuse`, with the code `rule`.
 nlohmann::json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse, ErrorCode rule);
 
 } // namespace palimpsest::engine

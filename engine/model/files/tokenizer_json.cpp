@@ -209,11 +209,12 @@ private:
         const JsonFields fields(*pattern, refuse_, ErrorCode::ModelT1);
         const std::string behavior = step.string("behavior").value_or("");
         const bool inverts = step.boolean("invert").value_or(false);
-        // Gemma's pre-tokenizer: its normalizer has replaced all spaces, so there is nothing to split at.
+        // Gemma's pre-tokenizer splits at spaces, but Gemma's normalizer has replaced them all, so nothing is
+        // split.
         if (fields.string("String") == " " && marks_spaces_) return;
         const auto expression = fields.string("Regex");
         if (!expression) unsupported(Text("a pre-tokenizer 'Split' at a fixed text is not supported"));
-        // Our expressions leave no text between matches, so keeping only the matches gives the same result.
+        // The known expressions leave no text between matches, so removing the text between them changes nothing.
         const bool isolates = (behavior == "Isolated" && !inverts) || (behavior == "Removed" && inverts);
         const std::string spelled = in_ascii(*expression);
         if (!isolates || spelled.starts_with('#'))
@@ -221,7 +222,7 @@ private:
         known.push_back(spelled);
     }
 
-    // The alphabet determines how tokens are decoded; other decoder steps are refused.
+    // Tokens are decoded as the alphabet says, whatever the file's decoder; one with an unknown step is refused.
     void check_decoder() const
     {
         constexpr std::string_view known[] = {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace"};

@@ -31,7 +31,7 @@ private:
 };
 
 struct TokenizerJson {
-    Vocabulary vocabulary; // Kind::Bpe. bos and add_bos from the post-processor; eos is not in this file
+    Vocabulary vocabulary;                        // Kind::Bpe; bos and add_bos from the post-processor, eos unset
     std::unordered_map<std::string, TokenId> ids; // by piece, added tokens included
 };
 

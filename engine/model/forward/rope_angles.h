@@ -1,4 +1,4 @@
-// The rotary angles of a model, computed as in the reference implementations: inverse frequencies and angles in f32
+// The rotary angles of a model, computed as in the transformers library: inverse frequencies and angles in f32
 // (angle = position * inverse frequency), then cosine and sine.
 #pragma once
 
@@ -38,7 +38,7 @@ public:
 
 private:
     std::vector<RopeAngles> sets_;
-    std::vector<size_t> of_layer_; // [layers] index of the set, or empty: all use the first
+    std::vector<size_t> of_layer_; // [layers] index into sets_, or empty: all layers use the first set
 };
 
 } // namespace palimpsest::engine

@@ -1,4 +1,5 @@
-// Backend memory for the signals that a policy requests from attention; only what it needs is allocated.
+// Backend memory for the signals that a policy requests from attention; holds only the signals that the policy
+// needs.
 #pragma once
 
 #include "engine/policy/policy.h"
@@ -13,11 +14,12 @@ public:
     SignalBuffers(const SignalNeeds& needs, const kernels::HeadShape& shape, int32_t layers, int64_t ranks,
                   kernels::Backend& backend);
 
-    // For a layer whose first list has `ranks` entries, chunk included; without outputs if nothing is needed.
+    // Returns where attention writes the signals of a layer. `rows`: new tokens, question rows included; `ranks`:
+    // length of the layer's first list with them. The request has no outputs if the policy needs none.
     kernels::SignalRequest request(int32_t layer, int64_t ranks, int32_t rows) const;
-    // Like request, for lists of at most `longest` ranks, with outputs packed one after the other since the last
-    // restart(), so that one download fetches them all (SignalsOnHost). REQUIRES: no more layers than were
-    // allocated.
+    // Like request, but packs the outputs: each follows the previous one since restart(), so that SignalsOnHost
+    // fetches all in one download. `longest`: length of the layer's longest list, `rows` included. REQUIRES: at
+    // most `layers` calls after restart().
     void restart() { next_ = memory_.data<float>(); }
     kernels::SignalRequest request_close(int64_t ranks, int32_t rows, int64_t longest)
     {

@@ -15,10 +15,10 @@ class TokenInputs {
 public:
     TokenInputs(int32_t layers, int32_t kv_heads) : layers_(layers), kv_heads_(kv_heads) {}
 
-    void reserve(int64_t plan_words, kernels::Backend& backend); // words per layer; throws Error (Resources)
-    // Makes room for these plans. True: the block has moved, and recordings that use it are invalid.
+    void reserve(int64_t plan_words, kernels::Backend& backend); // plan_words: per layer; throws Error (Resources)
+    // Makes room for these plans. Returns true if the block has moved: recordings that use it are then invalid.
     bool fit(std::span<const EvictionPlan> plans, kernels::Backend& backend);
-    // Uploads the inputs of a token; `used`: [layers, kv_heads], without the token. REQUIRES: fit.
+    // Uploads the inputs of a token; `used`: [layers, kv_heads] list lengths without the token. REQUIRES: fit.
     void send(int32_t id, std::span<const int32_t> used, std::span<const EvictionPlan> plans,
               kernels::Backend& backend);
 

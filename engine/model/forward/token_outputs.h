@@ -15,22 +15,22 @@ class TokenOutputs {
 public:
     TokenOutputs(int64_t vocabulary, int64_t lists) : vocabulary_(vocabulary), lists_(lists) {}
 
-    // Makes room for `dropped` ranks per list. True: the block has moved.
+    // Makes room for `dropped` ranks per list. Returns true if the block has moved.
     bool fit(int64_t dropped, kernels::Backend& backend);
 
     // Backend memory.
     float* logits() const { return block_.data<float>(); }
     kernels::BestLogitsArgs best_args() const;
-    uint32_t* dropped(int64_t list) const; // [lists from `list` on, stride()]
+    uint32_t* dropped(int64_t list) const; // [lists - list, stride()], from list number `list` on
     int64_t stride() const { return stride_; }
 
     void queued(bool drops);   // a token was queued; `drops`: its lists drop ranks
-    void queued_logits_only(); // only its logits were queued: the host chooses what to evict
+    void queued_logits_only(); // without dropped ranks: the host chooses what to evict
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
-    bool awaits_dropped_ranks() const { return !downloaded_; } // dropped ranks were not read yet
+    bool awaits_dropped_ranks() const { return !downloaded_; } // the last token's were not read yet
 
-    // These wait for the backend. REQUIRE: is_queued. Spans are valid until the next token.
+    // The read functions wait for the backend and REQUIRE is_queued. Spans are valid until the next token.
     void read_logits(kernels::Backend& backend, std::vector<float>& to) const;
     std::span<const float> read_best(kernels::Backend& backend);
     std::span<const int32_t> best_ids() const { return ids_; } // REQUIRES: read_best

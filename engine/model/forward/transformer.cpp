@@ -47,7 +47,7 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     logits_ = kernels::Buffer(
         backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
     if (shape.resident) {
-        const int64_t words_of_list = 16 + 3 * int64_t{shape.max_dropped_per_token}; // upper bound for a plan
+        const int64_t words_of_list = 16 + 3 * int64_t{shape.max_dropped_per_token}; // upper bound per list
         inputs_.reserve(words_of_list * shape_.kv_heads, backend);
     }
     if (backend.selects()) token_.fit(shape.resident ? shape.max_dropped_per_token : 1, backend);
@@ -59,14 +59,14 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
 }
 
 bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                          std::span<const TokenId> probe, KvCache& cache, LayerEviction& eviction,
+                          std::span<const TokenId> question, KvCache& cache, LayerEviction& eviction,
                           std::stop_token stop)
 {
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
     const bool layers_first = made_for_.layers_first;
     assert(!layers_first || chunk_rows.size() == 1);
     cache.defragment();
-    const std::span<const TokenId> rows = layout_rows(tokens, chunk_rows, probe);
+    const std::span<const TokenId> rows = layout_rows(tokens, chunk_rows, question);
     prepare_angles(first, std::ssize(tokens) + question_rows_);
 
     const int32_t layers = model_->config().layers;
@@ -86,7 +86,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
         }
     }
     if (!layers_first) return true;
-    // A stop requested before the end of the scope may have cut any operation short, even the last one.
+    // A stop during the scope above may have ended any operation early, even the last one.
     if (std::ssize(attended_) < layers || stop.stop_requested()) return false;
     evict(0, cache, eviction);
     return true;
@@ -95,27 +95,27 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
 // Lays out the rows of a super-chunk: each chunk's tokens, followed by the question rows.
 std::span<const TokenId> Transformer::layout_rows(std::span<const TokenId> tokens,
                                                   std::span<const int32_t> chunk_rows,
-                                                  std::span<const TokenId> probe)
+                                                  std::span<const TokenId> question)
 {
     phase_ = kernels::Phase::Prefill;
     token_.forget();
-    question_rows_ = static_cast<int32_t>(probe.size());
+    question_rows_ = static_cast<int32_t>(question.size());
     chunks_.clear();
-    with_probe_.clear();
+    with_question_.clear();
     Chunk next;
     for (const int32_t count : chunk_rows) {
         next.tokens = count;
         chunks_.push_back(next);
-        if (!probe.empty()) {
+        if (!question.empty()) {
             const auto own = tokens.subspan(static_cast<size_t>(next.token), static_cast<size_t>(count));
-            with_probe_.insert(with_probe_.end(), own.begin(), own.end());
-            with_probe_.insert(with_probe_.end(), probe.begin(), probe.end());
+            with_question_.insert(with_question_.end(), own.begin(), own.end());
+            with_question_.insert(with_question_.end(), question.begin(), question.end());
         }
         next.row += count + question_rows_;
         next.token += count;
     }
     rows_ = next.row;
-    return probe.empty() ? tokens : std::span<const TokenId>(with_probe_);
+    return question.empty() ? tokens : std::span<const TokenId>(with_question_);
 }
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction)
@@ -130,7 +130,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerEvi
     prepare_angles(index, 1);
     if (!eviction.plans().empty()) return decode_on_device(token, index, cache, eviction);
 
-    // With a device, all layers are queued before the host waits for their signals, once per token.
+    // To download signals, the host must wait: all layers are queued first, so that it waits once per token.
     const bool layers_first = made_for_.couples_layers || downloads_signals();
     attended_.clear();
     signals_.restart();
@@ -192,7 +192,7 @@ AttendedLayer Transformer::attend_token(int32_t layer, uint64_t index, KvCache& 
 
 void Transformer::evict(int32_t chunk, KvCache& cache, LayerEviction& eviction)
 {
-    old_lengths_.clear(); // differ by layer: lists of layers with a window are shorter
+    old_lengths_.clear(); // one per layer: lists of layers with a window are shorter
     for (const AttendedLayer& attended : attended_)
         old_lengths_.push_back(cache.used(attended.layer, 0));
     eviction.evict(attended_, chunk, phase_);
@@ -231,7 +231,8 @@ kernels::PageRetrieval Transformer::retrieval_of(int32_t layer) const
     return {.pages = bounds_of(layer), .tokens = how.tokens, .max_pages = how.max_pages(), .top_p = how.top_p};
 }
 
-// While decoding, only the last retrieval page changes, and its bounds are not read before it is full.
+// Updates the bounds of the retrieval pages from rank `first` on. In decode, does so only once the last page is
+// full: no other page changes, and its bounds are not read before.
 void Transformer::bound_new_pages(int32_t layer, int64_t first, KvCache& cache)
 {
     if (!retrieves(layer)) return;

@@ -43,18 +43,17 @@ class Transformer {
 public:
     Transformer(const Model& model, const TransformerShape& shape); // the model must outlive this
 
-    // Computes `tokens`, divided into chunks of `chunk_rows` (which add up to the number of tokens). `first` is the
-    // stream index of the first token. Each chunk is followed by the question rows `probe`, which attend to the
-    // cache, to the chunk and to one another, and are not stored. With layers_first this
-    // REQUIRES a single chunk and a cache that stages every layer; only then can it be stopped midway: it returns
-    // false, the cache is unchanged, and there are no logits.
+    // Computes `tokens`, divided into chunks of `chunk_rows` tokens (the sum is tokens.size()). `first` is the
+    // stream index of the first token. The question rows `question` follow each chunk; they attend to the cache, to
+    // the chunk and to one another, and are not stored. With layers_first, REQUIRES a single chunk and a cache that
+    // stages every layer. Only then does `stop` have an effect: prefill returns false, the cache is unchanged, and
+    // there are no logits.
     bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                 std::span<const TokenId> probe, KvCache& cache, LayerEviction& eviction,
+                 std::span<const TokenId> question, KvCache& cache, LayerEviction& eviction,
                  std::stop_token stop = {});
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction);
 
-    // Discards the recording because memory used by eviction has moved; the next token is queued operation by
-    // operation.
+    // Discards the recording. Call this when memory that eviction uses has moved.
     void discard_recording()
     {
         recording_.reset();
@@ -68,7 +67,7 @@ public:
     struct BestLogits {
         std::span<const float> best;
         std::span<const int32_t> ids;
-        int32_t first_bad = 0; // kernels::BestLogitsArgs
+        int32_t first_bad = 0; // as in kernels::BestLogitsArgs
     };
     bool has_best_logits() const { return token_.is_queued(); }
     BestLogits best_logits();
@@ -78,7 +77,8 @@ public:
     void last_logits(std::vector<float>& logits);                          // [vocabulary]
     void logits(int64_t begin, int64_t count, std::vector<float>& logits); // [count, vocabulary]
 
-    // Recomputes the bounds of retrieval pages. Required for a cache that was not filled by this object.
+    // Recomputes the bounds of all retrieval pages (kernels::PageBounds). Required for a cache that another object
+    // filled.
     void bound_pages(KvCache& cache);
 
     size_t allocated_bytes() const;
@@ -87,25 +87,25 @@ private:
     struct Chunk {
         int64_t row = 0;    // first row, in the super-chunk
         int64_t token = 0;  // first token, in the input
-        int32_t tokens = 0; // without the question rows behind them
+        int32_t tokens = 0; // without the question rows after them
     };
     std::span<const TokenId> layout_rows(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
-                                         std::span<const TokenId> probe);
+                                         std::span<const TokenId> question);
     void embed(std::span<const TokenId> ids, const int32_t* device_id);
     void project_qkv(int32_t layer);
     void prepare_heads(int32_t layer);
-    int32_t window(int32_t layer) const; // of attention; 0: none
+    int32_t window(int32_t layer) const; // attention window in tokens; 0: none
     bool watches(int32_t layer) const;
     bool downloads_signals() const; // the backend is a device, but the host chooses evictions
-    // For lists to which the step's `rows` tokens are about to be appended.
+    // `rows`: new tokens and question rows, which the lists do not contain yet.
     kernels::SignalRequest signals_of(int32_t layer, int32_t rows, const KvCache& cache);
     AttendedLayer attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     AttendedLayer attend_token(int32_t layer, uint64_t index, KvCache& cache);
-    void queue_logits(); // of a generated token, and the best of them
+    void queue_logits(); // logits of a generated token, then the best of them
     void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
     void queue_token(KvCache& cache, LayerEviction& eviction);
-    void evict(int32_t chunk, KvCache& cache, LayerEviction& eviction);  // from the layers in attended_
+    void evict(int32_t chunk, KvCache& cache, LayerEviction& eviction);  // evicts from the layers in attended_
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // ranks from `first` on are new
     void bound_pages_from(int32_t layer, int64_t first, KvCache& cache); // REQUIRES: retrieves(layer)
     void finish_layer(int32_t layer);                                    // output projection and feed-forward
@@ -113,9 +113,9 @@ private:
     kernels::LinearArgs logits_args(const float* x, int64_t rows, kernels::Phase phase, float* logits) const;
     void prepare_angles(uint64_t first, int64_t positions);
     void send_angles(int64_t first, int64_t positions);
-    // For a chunk that starts at this token of the input.
+    // `token`: the first token of a chunk, counted in the input; 0 in decode.
     kernels::Rotation rotation(int32_t layer, int64_t token) const;
-    int64_t floats_of_angles() const; // per set
+    int64_t floats_of_angles() const; // per set of angles
     bool retrieves(int32_t layer) const;
     int64_t pages_of_bounds() const;  // per list
     int64_t floats_of_bounds() const; // per layer
@@ -130,24 +130,25 @@ private:
     TransformerShape made_for_;
     SignalBuffers signals_;
     std::vector<Chunk> chunks_;           // of the last prefill
-    std::vector<TokenId> with_probe_;     // its rows if there are question rows
+    std::vector<TokenId> with_question_;  // rows of the last prefill, if it had question rows
     std::vector<AttendedLayer> attended_; // layers whose eviction is pending
     std::vector<int64_t> old_lengths_;    // scratch of evict
-    int64_t rows_ = 0;                    // of the last call
+    int64_t rows_ = 0;                    // of the last prefill or decode
     int32_t question_rows_ = 0;
     kernels::Phase phase_ = kernels::Phase::Prefill;
     kernels::Buffer x_;     // f32 [max_rows, dim]
     kernels::Buffer qkv_;   // f32 [max_rows, qkv width]
     kernels::Buffer heads_; // f32 [max_rows, heads * head_dim]
-    // f32 [sets of angles][positions, rotary_dim]; contiguous positions: from 0; original: those of the last call
+    // f32 [sets of angles][positions, rotary_dim]; positions: from 0 if contiguous, those of the last call if
+    // original
     kernels::Buffer rope_;
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]
     // For generated tokens that are queued on a device.
     TokenInputs inputs_;
     TokenOutputs token_;
-    std::vector<int32_t> token_ranks_; // [kv_heads] list lengths that the recording allows for
-    bool warm_ = false;                // a token was queued before, with the same memory
+    std::vector<int32_t> token_ranks_; // [kv_heads] longest lists for which the recording is valid
+    bool warm_ = false;                // a token was queued with the same memory: record the next
     std::unique_ptr<kernels::Recording> recording_;
     std::vector<int32_t> retrieving_; // [layers] index among the layers that retrieve, or -1
     kernels::Buffer bounds_;          // f32 [layers that retrieve][kv_heads, pages][min, max][head_dim]

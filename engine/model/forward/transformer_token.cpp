@@ -28,7 +28,8 @@ void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache
     }
 }
 
-// Makes room for this token's lists and plans, in large steps so that a recording stays valid. True: it is invalid.
+// Makes room for this token's lists and plans, in large steps so that recordings stay valid for long. Returns true
+// if the present recording is no longer valid.
 bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& cache)
 {
     bool moved = inputs_.fit(plans, model_->backend());

@@ -37,7 +37,7 @@ AddedTokens::Place AddedTokens::find(std::string_view text, size_t from, bool co
             node = next->second;
             if (const auto end = ends_.find(node); end != ends_.end()) place = {begin, at + 1, end->second};
         }
-        if (at == text.size() && !complete) return {begin, begin, -1}; // more text may complete a longer one
+        if (at == text.size() && !complete) return {begin, begin, -1}; // more text may complete a longer token
         if (place.id >= 0) return place;
     }
     return {text.size(), text.size(), -1};

@@ -15,9 +15,9 @@ namespace palimpsest::engine {
 // Immutable after the last add. Finds the leftmost match, and the longest of several at the same place.
 class AddedTokens {
 public:
-    // Bounds the time of find, per byte.
+    // The most bytes of one token. Bounds the time of find per byte of text.
     static constexpr size_t longest = 256;
-    // Limits memory to about 64 bytes each: bytes of all spellings, shared prefixes counted once.
+    // The most bytes of all spellings together, shared prefixes counted once. Each takes about 64 bytes of memory.
     static constexpr uint32_t max_bytes = 1u << 20;
 
     // REQUIRES: 1 to `longest` bytes. Throws Error (Failed, PAL-MODEL-13) beyond `max_bytes`.
@@ -28,8 +28,9 @@ public:
         size_t begin = 0, end = 0;
         TokenId id = -1; // -1: no token begins before `begin`; the rest depends on text to come
     };
-    // The first token at or after `from`. If there is none, `begin` is the end of the text, or, if the text is not
-    // `complete`, the end of its decided part. Time: the text's length, times `longest` at worst.
+    // The first token at or after `from`. If there is none, `begin` is the end of the text, or, if more text may
+    // follow (not `complete`), the first place where a token may begin. Time: the text's length, times `longest` at
+    // worst.
     Place find(std::string_view text, size_t from, bool complete) const;
 
 private:

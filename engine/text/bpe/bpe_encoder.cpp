@@ -1,3 +1,5 @@
+// Encodes text with byte-pair merges. Divides it into windows (repaired to valid UTF-8), sections between added
+// tokens, segments, and words (pre-tokens), and has merge_table.h merge the symbols of each word.
 #include "engine/text/bpe/bpe_encoder.h"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 
 constexpr char32_t space_mark_code = 0x2581;
 constexpr std::string_view unknown_surface = " \xE2\x81\x87 "; // as in sentencepiece
-// Bytes processed together. More than the longest stretch and the longest added token.
+// Bytes of a window: more than the longest stretch and the longest added token.
 constexpr size_t window_bytes = 4 * longest_stretch;
 
 enum WholeState : uint8_t { not_asked, is_whole, is_not_whole };
@@ -24,7 +26,7 @@ enum WholeState : uint8_t { not_asked, is_whole, is_not_whole };
     throw Error(ErrorKind::Failed, ErrorCode::ModelG13, Text("tokenizer"), what, Text("download the model again"));
 }
 
-// The character of a text that consists of exactly one.
+// The character of a text that has exactly one; empty for other texts.
 std::optional<char32_t> only_character(std::string_view text)
 {
     std::optional<char32_t> first;
@@ -39,7 +41,7 @@ std::optional<char32_t> only_character(std::string_view text)
     return count == 1 ? first : std::nullopt;
 }
 
-// The property White_Space, as in the reference library's regular expressions.
+// The Unicode property White_Space, which \s means in the tokenizers library.
 bool is_white_space(char32_t code)
 {
     return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 || code == 0x1680 ||
@@ -77,11 +79,11 @@ struct BpeEncoder::Encoding {
     PreTokenizer::WorkspaceHandle workspace;
     std::vector<size_t> ends;     // of pre-tokens
     std::vector<Symbol> symbols;  // of one pre-token
-    uint32_t dropped = 0;         // bytes before the first symbol that the vocabulary cannot spell
-    uint64_t offset = 0;          // of the window
+    uint32_t dropped = 0;         // unspellable bytes at the start of the word; they go to its first symbol
+    uint64_t offset = 0;          // start of the window in the whole text
     bool is_repaired = false;     // the window is a copy in which invalid bytes are U+FFFD
     std::vector<uint32_t> source; // [byte of a repaired window] its offset in the window
-    uint64_t covered = 0;         // start of the next token, which includes dropped text before it
+    uint64_t covered = 0;         // start of the next token, dropped bytes before it included
 
     void emit(TokenId id, size_t end)
     {
@@ -107,7 +109,8 @@ BpeEncoder::BpeEncoder(const Vocabulary& vocabulary)
     if (is_bytes_ || !vocabulary.pre_tokenizer.empty()) pre_tokenizer_.emplace(vocabulary.pre_tokenizer);
     classify_pieces(vocabulary);
     std::vector<PieceMerge> merges = vocabulary.merges;
-    // Without this, ordinary text could produce a token that only the program may insert.
+    // Drops merges into control pieces: with them, ordinary text could produce a token that only the program may
+    // insert.
     std::erase_if(merges, [&](const PieceMerge& merge) { return kind(merge.result) == PieceKind::Control; });
     merges_.emplace(merges);
     read_pieces();
@@ -183,7 +186,7 @@ void BpeEncoder::read_pieces()
                 refuse(Text("added token {0} has {1} bytes, the limit is {2}", id, spelled.size(),
                             AddedTokens::longest));
             surface = is_bytes_ ? spelled : with_spaces(spelled);
-            added_.add(spelled, id); // U+2581 is not replaced here: in text, merges make runs of spaces
+            added_.add(spelled, id); // matches U+2581, not spaces: merges make runs of spaces
             continue;
         }
         surface = is_bytes_ ? spelled_bytes(spelled).value_or(spelled) : with_spaces(spelled);
@@ -224,7 +227,7 @@ size_t BpeEncoder::encode_prefix(std::string_view text, bool first_piece, bool a
     return done;
 }
 
-// Returns the number of bytes of the window that were encoded.
+// Returns how many bytes of the window were encoded.
 size_t BpeEncoder::encode_window(std::string_view window, bool first_piece, bool at_end, uint64_t offset,
                                  Encoding& state) const
 {
@@ -239,7 +242,7 @@ size_t BpeEncoder::encode_window(std::string_view window, bool first_piece, bool
     return state.source[taken];
 }
 
-// Splits at added tokens. REQUIRES: valid UTF-8.
+// Splits the text at added tokens, and returns how many bytes were encoded. REQUIRES: valid UTF-8.
 size_t BpeEncoder::encode_text(std::string_view text, bool first_piece, bool complete, Encoding& state) const
 {
     size_t done = 0;
@@ -321,7 +324,7 @@ void BpeEncoder::encode_word(std::string_view word, bool first_piece, size_t beg
     }
 }
 
-// The token of a pre-token that is a piece as a whole, or -1. Most pre-tokens are.
+// The piece that the whole pre-token becomes, or -1 if it must be merged from symbols. Most become one piece.
 TokenId BpeEncoder::whole_piece(std::string_view word, Encoding& state) const
 {
     const auto at = wholes_.find(word);
@@ -389,8 +392,8 @@ void BpeEncoder::take_byte(char byte, Encoding& state) const
         take_unknown(1, state);
 }
 
-// Without an unknown token, text that the vocabulary cannot spell is attributed to the token before it, or, at the
-// start of a word, to the token after it.
+// Takes bytes that the vocabulary cannot spell. They become the unknown token; if the vocabulary has none, they
+// count to the token before them, or, at the start of a word, to the token after them.
 void BpeEncoder::take_unknown(uint32_t bytes, Encoding& state) const
 {
     const bool goes_on =

@@ -80,7 +80,7 @@ private:
     std::array<TokenId, 256> bytes_{};                 // [byte]; -1: not in the vocabulary
     std::unordered_map<char32_t, TokenId> characters_; // character vocabularies only
     AddedTokens added_;
-    std::unordered_set<TokenId> with_space_after_; // ids of added tokens
+    std::unordered_set<TokenId> with_space_after_; // added tokens that absorb the white space after them
     std::optional<MergeTable> merges_;
     std::optional<PreTokenizer> pre_tokenizer_;
     StretchCutter cutter_;

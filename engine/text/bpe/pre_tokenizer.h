@@ -1,8 +1,8 @@
 // Pre-tokenizers split the text of a byte-level vocabulary into pre-tokens, each of which is merged separately.
 //
 // All expressions are compiled in; none is read from a file. They are written as published in tokenizer.json files,
-// and run in PCRE2 with just-in-time compilation. \s is the Unicode property White_Space, as in the reference
-// library's engine (PCRE2's own \s also matches U+180E).
+// and run in PCRE2 with just-in-time compilation. \s is the Unicode property White_Space, as in the tokenizers
+// library (PCRE2's own \s also matches U+180E).
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace palimpsest::engine {
 
-// The steps of a pre-tokenizer in tokenizer.json, for comparison with the known ones: the expression of a Split, in
-// ASCII (other characters as \x{HEX}), or "#digits", "#digits individual", "#bytes" (GPT-2's expression),
-// "#metaspace".
+// The steps of a pre-tokenizer in tokenizer.json, for comparison with the known ones. Each step is the expression
+// of a Split, in ASCII (other characters as \x{HEX}), or "#digits", "#digits individual", "#bytes" (GPT-2's
+// expression), "#metaspace".
 using PreTokenizerSteps = std::vector<std::string>;
 
 // The name of the known pre-tokenizer with these steps; empty if unknown.

@@ -8,15 +8,16 @@ using Steps = std::span<const std::string_view>;
 // GPT-2's expression, named ByteLevel in tokenizer.json.
 constexpr std::string_view gpt2 = R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// Equals splitting off single digits and then applying GPT-2's expression: white space before a digit ends a piece,
-// as it does at the end of the text.
+// One expression for two steps: split off single digits, then apply GPT-2's expression to the text between them.
+// That text ends at a digit, so all white space before a digit is one match, as at the end of the text.
 constexpr std::string_view single_digits_then_gpt2 =
     R"(\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+)";
 
 constexpr std::string_view llama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|)"
     R"(\s+(?!\S)|\s+)";
-// The form of cl100k_base. Its possessive quantifiers and its \s*[\r\n] give the same pieces.
+// The spelling of cl100k_base. It gives the same pieces as `llama3`, despite its possessive quantifiers and its
+// \s*[\r\n].
 constexpr std::string_view cl100k =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|)"
     R"(\s*[\r\n]|\s+(?!\S)|\s+)";
@@ -42,8 +43,8 @@ constexpr std::string_view gpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// DeepSeek's first models split a line in several passes, in which pieces of cased letters, of punctuation, and of
-// the ranges of DEEPSEEK_CJK are separated. These three sets are those of the models' tokenizer.json.
+// DeepSeek's first models split a line in several passes: at cased letters, at punctuation, and at DEEPSEEK_CJK.
+// The three character sets are copied from the models' tokenizer.json.
 #define DEEPSEEK_LETTERS                                                                                           \
     R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-)"                \
     R"(\x{2AF}\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-)"           \
@@ -62,8 +63,8 @@ constexpr std::string_view gpt4o =
 #define DEEPSEEK_PUNCTUATION R"(!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002})"
 #define DEEPSEEK_CJK R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)"
 constexpr std::string_view lines = R"([\r\n]|[^\r\n]+)";
-// White space at the end of a piece. The reference's \s+$ takes quadratic time in the length of a run if text
-// follows.
+// White space at the end of a piece. The published \s+$ takes time quadratic in the length of a run of white space
+// if text follows the run.
 constexpr std::string_view blanks_at_end = R"((?<!\s)\s+\z)";
 constexpr std::string_view deepseek_letters = R"(\s?[)" DEEPSEEK_LETTERS R"(]+)";
 constexpr std::string_view deepseek_punctuation = R"(\s?[)" DEEPSEEK_PUNCTUATION R"(]+)";
@@ -83,7 +84,7 @@ constexpr std::string_view deepseek_v3_main =
 constexpr std::string_view punctuation_runs = R"([!-/:-@\[-`{-~\p{P}]+|[^!-/:-@\[-`{-~\p{P}]+)";
 constexpr std::string_view three_digits = "[0-9][0-9][0-9]";
 
-// Every space begins a pre-token.
+// Every space or U+2581 begins a pre-token.
 constexpr std::string_view spaces_before_words = R"([ \x{2581}][^ \x{2581}]*|[^ \x{2581}]+)";
 constexpr std::string_view line_end_runs = R"(\n+|[^\n]+)";
 
@@ -91,7 +92,7 @@ constexpr std::string_view bytes_step = "#bytes", digits_step = "#digits",
                            single_digits_step = "#digits individual";
 constexpr std::string_view metaspace_step = "#metaspace";
 
-// The steps as listed in tokenizer.json.
+// The steps of each pre-tokenizer as tokenizer.json lists them.
 constexpr std::array gpt2_form = {bytes_step};
 constexpr std::array smollm_form = {single_digits_step, bytes_step};
 constexpr std::array llama3_form = {llama3}, cl100k_form = {cl100k};
@@ -116,7 +117,7 @@ constexpr std::array<Steps, 1> gpt2_forms = {gpt2_form}, smollm_forms = {smollm_
                                metaspace_forms = {metaspace_form};
 constexpr std::array<Steps, 2> llama3_forms = {llama3_form, cl100k_form}, qwen2_forms = {qwen2_form, bailing_form};
 
-// Steps applied to the segments.
+// The steps that split segments further (PreTokenizerEntry::steps).
 constexpr std::array deepseek_llm_steps = {deepseek_letters, deepseek_punctuation, blanks_at_end, deepseek_cjk,
                                            number};
 constexpr std::array deepseek_llm_digits_steps = {deepseek_letters, deepseek_punctuation, blanks_at_end,

@@ -9,12 +9,12 @@ namespace palimpsest::engine {
 
 struct PreTokenizerEntry {
     std::string_view name;
-    // Matches one segment, from left to right; no pre-token crosses its end. Matches at any position of any text.
-    // \s and \S are translated (pre_tokenizer.h).
+    // Matches the next segment, at any position of any text. No pre-token crosses the end of a segment. \s and \S
+    // are translated (pre_tokenizer.h).
     std::string_view segments;
     // Expressions that split a segment further, one after the other: matches and the text between them are pieces.
     std::span<const std::string_view> steps;
-    // The forms in which tokenizer.json files publish it.
+    // The lists of steps with which tokenizer.json files describe this pre-tokenizer.
     std::span<const std::span<const std::string_view>> published;
 };
 

@@ -25,7 +25,7 @@ public:
     {
     }
 
-    // The next positional argument, otherwise the one of this name; empty if neither was passed.
+    // The next positional argument, or else the argument of this name; empty if neither was passed.
     std::optional<Value> next(std::string_view name);
     Value next_or(std::string_view name, Value fallback) { return next(name).value_or(std::move(fallback)); }
     bool next_flag(std::string_view name, bool fallback) { return next_or(name, fallback).truth(); }
@@ -33,7 +33,7 @@ public:
     Value require(std::string_view name);
     std::string require_text(std::string_view name);
     int64_t next_integer(std::string_view name, int64_t fallback);
-    std::vector<Value> rest(); // all remaining positional ones
+    std::vector<Value> rest(); // the remaining positional arguments
     std::optional<Value> named(std::string_view name);
     std::vector<std::pair<std::string, Value>> all_named();
     bool has_positional() const { return at_ < arguments_.positional.size(); }

@@ -116,7 +116,7 @@ Value joined_text(const Value& a, const Value& b, Meter& meter)
     const auto part = [&](const Value& value) {
         return markup && !value.is_markup() ? escaped(value.text()) : value.text();
     };
-    const uint64_t longest_escape = markup ? 5 : 1; // "&#34;"
+    const uint64_t longest_escape = markup ? 5 : 1; // bytes per character: "&#34;"
     meter.make(longest_escape * (a.text().size() + b.text().size()));
     return Value(part(a) + part(b), markup);
 }

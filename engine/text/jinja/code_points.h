@@ -7,8 +7,8 @@
 
 namespace palimpsest::engine::jinja {
 
-// Returns the code point at byte `at`, and advances `at` past it. REQUIRES: at < text.size(); valid UTF-8 (each
-// invalid byte counts as one code point).
+// Returns the code point at byte `at`, and advances `at` past it. An invalid byte counts as one code point.
+// REQUIRES: at < text.size().
 char32_t next_code_point(std::string_view text, size_t& at);
 size_t count_code_points(std::string_view text);
 std::u32string code_points(std::string_view text);

@@ -20,8 +20,8 @@ public:
     syntax::ExpressionPtr without_conditional() { return disjunction(); }
     // A name, or several; with namespaces also "name.attribute".
     syntax::Target target(bool with_namespace);
-    // Parses "| name(...) | name" on `input`, which may be null; at least one filter. `starts`: the first has no
-    // "|".
+    // Parses one or more filters, as in "| name(...) | name", and applies them to `input` (null: the text of a
+    // block). `starts`: no "|" precedes the first filter.
     syntax::ExpressionPtr filters(syntax::ExpressionPtr input, bool starts);
 
 private:

@@ -1,4 +1,4 @@
-// The errors of a template, each one sentence about "chat template".
+// Throws the errors of a template. Their subject is "chat template"; `what` completes the sentence.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace palimpsest::engine::jinja {
 
-// Text of the template in `what` must have passed through printable().
-[[noreturn]] void fail_syntax(int line, const Text& what); // it cannot be parsed
+// REQUIRES: text that `what` quotes from the template has passed through printable().
+[[noreturn]] void fail_syntax(int line, const Text& what); // the template cannot be parsed
 [[noreturn]] void fail_unsupported(const Text& what);      // an unsupported filter, test, tag...
 [[noreturn]] void fail_run(const Text& what);              // an operation that Python refuses, too
 [[noreturn]] void fail_limit(const Text& what);            // too many steps, too much text, too deep

@@ -1,4 +1,4 @@
-// The filters of templates, in two tables.
+// The filters of templates: text_filters.cpp and sequence_filters.cpp contain a table each.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ Value range(Runtime& runtime, const Value&, ArgumentReader& arguments)
     return Value::list(std::move(items));
 }
 
-// The dict of dict(a=1) or dict(other, a=1); also for namespace().
+// The values that dict(a=1) or dict(other, a=1) contains; namespace() takes the same arguments.
 Dict named_values(Runtime& runtime, ArgumentReader& arguments)
 {
     Dict dict;

@@ -116,7 +116,7 @@ void Interpreter::assign(const Target& target, const Value& value)
     object.name_space()->attributes.insert_or_assign(target.attribute, value);
 }
 
-// The items of a loop for which its condition is true.
+// The items that a loop visits: those for which its condition is true.
 std::vector<Value> Interpreter::loop_items(const For& loop)
 {
     const Value iterable = evaluate(*loop.iterable);

@@ -19,7 +19,7 @@ struct Scope {
     bool is_captured = false; // a macro defined in it may be called later
 };
 
-// One rendering.
+// Renders a template once.
 class Interpreter {
 public:
     // `body` and `context` must outlive this.
@@ -82,9 +82,9 @@ private:
     Runtime runtime_;
     std::string output_;
     std::string* out_ = &output_;        // redirected while a block's text is captured
-    const std::string* input_ = nullptr; // for the filters of a block
+    const std::string* input_ = nullptr; // the block's text that its filters are applied to
     size_t loop_depth_ = 0;
-    std::vector<std::unique_ptr<Scope>> scopes_; // captured ones are kept to the end
+    std::vector<std::unique_ptr<Scope>> scopes_; // captured scopes are kept until rendering ends
     Scope* scope_ = nullptr;
 };
 

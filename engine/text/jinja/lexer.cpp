@@ -11,7 +11,7 @@
 namespace palimpsest::engine::jinja {
 namespace {
 
-constexpr size_t longest_name = 1000; // compared at every lookup of a variable
+constexpr size_t longest_name = 1000; // bytes; every lookup of a variable compares names
 
 // Replaces every line end by "\n" and drops the last one, as Jinja does.
 std::string with_plain_line_ends(std::string_view source)
@@ -115,8 +115,8 @@ private:
         if (end > at_) advance(end - at_);
     }
 
-    // Called after a block or comment ends: "-" removes all white space, otherwise trim_blocks removes the line
-    // end.
+    // Called at the end of a block tag or comment: a "-" there removes all white space that follows; without a
+    // sign, trim_blocks removes a line end.
     void close(char sign)
     {
         if (sign == '-')

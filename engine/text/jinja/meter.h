@@ -18,7 +18,8 @@ inline constexpr uint64_t output_bytes = 1ull << 20;
 inline constexpr int64_t range_items = 100'000; // as in Jinja's sandbox
 } // namespace limits
 
-// Counts the steps and bytes of one rendering. Limits grow with the size of the conversation that is rendered.
+// Counts the steps and bytes of one rendering. The limits grow with `input_bytes`, the size of the rendered
+// conversation.
 class Meter {
 public:
     explicit Meter(uint64_t input_bytes)
@@ -46,7 +47,7 @@ public:
         output_left_ -= count;
     }
 
-    // One level of evaluation, for the lifetime of the object.
+    // Counts one level of nested evaluation, for the lifetime of the object.
     class Level {
     public:
         explicit Level(Meter& meter) : meter_(meter)

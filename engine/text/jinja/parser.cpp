@@ -34,7 +34,7 @@ public:
 private:
     using Ends = std::initializer_list<std::string_view>;
 
-    // Parses up to a tag with one of these names, which is not consumed, or to the end.
+    // Parses up to the end, or up to a tag with one of these names, which is not consumed.
     Block block(Ends ends)
     {
         if (depth_ >= limits::statement_depth)
@@ -155,7 +155,7 @@ private:
         return list;
     }
 
-    // A break inside a macro cannot end a loop outside of it.
+    // Parses the body of a macro. A break in it cannot end a loop outside of the macro.
     Block macro_body(std::string_view end)
     {
         const int outside = loops_;

@@ -1,4 +1,4 @@
-// Filters of lists and dicts, and those that choose between values.
+// Filters of lists and dicts, and filters that choose between values, such as `default`.
 
 #include <algorithm>
 #include <array>
@@ -215,7 +215,8 @@ Value map(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     return Value::list(std::move(mapped));
 }
 
-// The items for which a test of the item, or of its attribute, gives `wanted`. Without a test, its truth counts.
+// The items for which a test of the item, or of its attribute, gives `wanted`. Without a test, the value's own
+// truth decides.
 Value chosen(Runtime& runtime, const Value& input, ArgumentReader& arguments, bool by_attribute, bool wanted)
 {
     const Value attribute = by_attribute ? arguments.require("attribute") : Value(None{});

@@ -344,7 +344,7 @@ std::string replaced(std::string_view text, const std::string& from, const std::
     for (int64_t done = 0; most < 0 || done < most; ++done) {
         size_t found = search.first(text, at);
         if (found == std::string_view::npos) break;
-        if (from.empty() && done > 0) { // between all characters
+        if (from.empty() && done > 0) { // an empty `from` matches between all characters
             if (at == text.size()) break;
             found = at;
             next_code_point(text, found);

@@ -11,7 +11,8 @@
 
 namespace palimpsest::engine::jinja {
 
-// `wanted` must outlive the object. The constructor charges for `wanted`; callers charge for the searched text.
+// `wanted` must outlive the object. The constructor charges the meter for `wanted`; callers charge it for the
+// searched text.
 class SubstringSearch {
 public:
     enum class Direction { Forward, Backward };

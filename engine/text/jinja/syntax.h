@@ -139,7 +139,7 @@ struct FilterBlock {
 };
 struct With {
     std::vector<std::pair<Target, ExpressionPtr>> values;
-    Block body; // also of {% generation %}, without values
+    Block body; // {% generation %} is a With without values
 };
 struct Break {};
 struct Continue {};

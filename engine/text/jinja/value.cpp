@@ -33,14 +33,14 @@ Sequence sequence(std::vector<Value> items, bool is_tuple)
     return {std::move(items), is_tuple, depth};
 }
 
-constexpr size_t longest_key = 65536; // copied at every lookup
+constexpr size_t longest_key = 65536; // bytes; every lookup copies the key
 
 void check_key(size_t bytes)
 {
     if (bytes > longest_key) fail_limit(Text("it uses a text of more than {0} bytes as a key", longest_key));
 }
 
-// The same text for all keys that Python considers equal.
+// Returns one text for all keys that Python considers equal; empty for unhashable keys.
 std::optional<std::string> key_text(const Value& key)
 {
     if (key.is(Value::Kind::String)) {

@@ -65,7 +65,7 @@ public:
     bool is_number() const { return is(Kind::Integer) || is(Kind::Float) || is(Kind::Boolean); }
     bool is_integer() const { return is(Kind::Integer) || is(Kind::Boolean); } // as in Python's arithmetic
 
-    // REQUIRES: the value is of the kind in question.
+    // REQUIRES: the value is of the kind that the function's name says.
     bool boolean() const { return integer_ != 0; }
     int64_t integer() const { return integer_; } // also of a boolean
     double number() const { return is(Kind::Float) ? number_ : static_cast<double>(integer_); }
@@ -113,7 +113,7 @@ public:
     const std::vector<std::pair<Value, Value>>& items() const { return items_; }
     size_t size() const { return items_.size(); }
     size_t depth() const { return depth_; }
-    uint64_t key_bytes() const { return key_bytes_; } // of the stored copies
+    uint64_t key_bytes() const { return key_bytes_; } // bytes of the stored copies of keys
 
 private:
     void set_text(std::string text, Value key, Value value);

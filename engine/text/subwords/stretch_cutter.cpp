@@ -5,7 +5,7 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr size_t batch_bytes = 2048; // of short lines that are encoded together
+constexpr size_t batch_bytes = 2048; // of several short lines, encoded together
 
 } // namespace
 

@@ -10,12 +10,13 @@ namespace palimpsest::engine {
 inline constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581 represents a space in such vocabularies
 inline constexpr size_t longest_stretch = 65536;               // bytes that are encoded at once
 
-// The last position at or before `size` where a character begins; `size` itself within stray continuation bytes.
-// REQUIRES: size < text.size().
+// The last position at or before `size` where a character begins; `size` itself if only continuation bytes are
+// near. REQUIRES: size < text.size().
 size_t character_boundary(std::string_view text, size_t size);
 
-// Cuts a stretch that has no other boundary: before the last space in the second half of its first 65,536 bytes
-// that follows another character, or else at the last character boundary there. REQUIRES: more than 65,536 bytes.
+// Returns where to cut a stretch that has no other boundary. Prefers the last run of spaces that begins in the
+// second half of the first 65,536 bytes, and cuts before it; otherwise cuts at the last character boundary in these
+// bytes. REQUIRES: more than 65,536 bytes.
 size_t cut_by_rule(std::string_view text);
 
 // Cuts after a line end, unless some piece of the vocabulary continues it with the byte that follows. A stretch

@@ -1,4 +1,5 @@
-// The interface of a vocabulary's algorithm to Tokenizer. Implementations: SentencepieceEncoder, BpeEncoder.
+// The interface between Tokenizer and the algorithm of a vocabulary. Implementations: SentencepieceEncoder,
+// BpeEncoder.
 #pragma once
 
 #include <cstdint>

@@ -28,9 +28,9 @@ struct Vocabulary {
     std::vector<std::string> pieces;
     std::vector<int32_t> types;
     bool add_space_prefix = true;
-    // SpmPieces.
+    // Only SpmPieces.
     std::vector<float> scores;
-    // Bpe.
+    // Only Bpe.
     enum class Alphabet {
         Bytes,      // pieces spell bytes with the 256 characters of GPT-2 (engine/text/bpe/byte_alphabet.h)
         Characters, // pieces spell characters, with U+2581 for spaces; byte pieces encode all others
@@ -41,7 +41,7 @@ struct Vocabulary {
     bool ignore_merges = false;        // a pre-token that is a piece becomes that piece, regardless of merges
     bool fuse_unknown = false;         // a run of unknown characters becomes one unknown token
     bool prefix_spares_spaces = false; // no space prefix for text that begins with a space
-    // SpmModel.
+    // Only SpmModel.
     std::string model;
 
     // -1: the model has none.
@@ -49,7 +49,7 @@ struct Vocabulary {
     std::vector<TokenId> other_ends; // further tokens that end an answer
     bool add_bos = false;
     std::string chat_template; // Jinja source; empty: none
-    std::string normalizer;    // mapping applied to text first (engine/text/normalizer.h); empty: none
+    std::string normalizer;    // mapping applied to text before encoding (engine/text/normalizer.h); empty: none
 };
 
 } // namespace palimpsest::engine

@@ -45,7 +45,7 @@ void Utf8Cleaner::finish(std::string& out)
     first_byte_ = -1;
 }
 
-// The UTF-32 marks contain those of UTF-16, so they are checked first.
+// The little-endian mark of UTF-32 begins with that of UTF-16, so UTF-32 is checked first.
 void Utf8Cleaner::decide(std::string& out)
 {
     using namespace std::string_view_literals;

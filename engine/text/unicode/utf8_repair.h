@@ -18,7 +18,7 @@ Utf8Scan scan_utf8(std::string_view text);
 // Text in which U+FFFD replaces every maximal invalid subpart (engine/text/unicode/utf8.h).
 struct RepairedText {
     std::string text;
-    // [byte of text, and its size]: the source offset it comes from. The first byte of a U+FFFD maps to the start
+    // [text.size() + 1] source offset of every byte, and of the end. The first byte of a U+FFFD maps to the start
     // of the invalid bytes, its other bytes to their end.
     std::vector<uint32_t> source;
 };
