@@ -216,7 +216,7 @@ std::vector<QRect> Chart::legend_places() const
 int Chart::legend_height() const
 {
     const auto places = legend_places();
-    const int line = fontMetrics().height() * 4 / 3; // the first line holds the title of the vertical axis
+    const int line = fontMetrics().height() * 4 / 3; // title of the vertical axis, above the legend
     return places.empty() ? line : places.back().bottom() + 1;
 }
 

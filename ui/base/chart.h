@@ -3,7 +3,7 @@
 // and Right go to the next sample (with Shift, ten samples), Home and End to the first and last, Escape hides it, T
 // shows all values as a table.
 //
-// Cost of painting: linear in the number of samples, so callers must keep it bounded (thinned.h).
+// Painting is linear in the number of samples, so callers must bound that number (thinned.h).
 #pragma once
 
 #include <QColor>
@@ -19,7 +19,8 @@ class QDialog;
 
 namespace palimpsest::ui {
 
-// Distinguishable with colour-blindness, and readable on `background`.
+// Returns one of four colours (`style` modulo 4), which colour-blind users can tell apart, readable on
+// `background`.
 QColor chart_color(int style, const QPalette& palette, QPalette::ColorRole background);
 // Returns round numbers (1, 2 or 5 times a power of ten) from `least` to `most`: about `count` of them, and usually
 // at least two. A logarithmic axis has powers of ten, and also 2 and 5 times them if the range spans fewer than
@@ -37,7 +38,7 @@ public:
     const std::vector<ChartLine>& lines() const { return lines_; }
     const ChartAxis& y_axis() const { return y_; }
 
-    // x of the crosshair, always the x of a sample; none if hidden.
+    // Returns the x of the crosshair, which is always that of a sample; none if it is hidden.
     std::optional<double> crosshair() const { return crosshair_; }
     void set_crosshair(std::optional<double> x);
     QString crosshair_text() const; // one line per value; empty if hidden

@@ -19,7 +19,7 @@ struct ChartAxis {
     QString title;
     std::function<QString(double)> text;   // formats ticks and values
     bool logarithmic = false;              // if set, values <= 0 are not drawn
-    std::optional<double> least{}, most{}; // unset: from the data
+    std::optional<double> least{}, most{}; // ends of the axis; unset: computed from the samples
 };
 
 } // namespace palimpsest::ui

@@ -74,7 +74,7 @@ void write_file(const QString& file, const FileContent& content, const std::stop
         content(stream);
         stream.flush();
     } catch (const std::ios::failure&) {
-        // Stopped, or the disk is full; both are handled below.
+        // `stop` was requested or the disk is full; the next lines handle either.
     }
     if (stop.stop_requested()) return;
     if (!stream || !out.commit())

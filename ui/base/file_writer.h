@@ -1,4 +1,4 @@
-// Writes files atomically, for long files on a worker thread.
+// Writes files atomically, in the calling thread or, for long files, in a worker thread (FileWriter).
 #pragma once
 
 #include <QObject>

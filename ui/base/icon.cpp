@@ -79,7 +79,7 @@ QIcon icon(const char* name)
     return QIcon(new SymbolEngine(QStringLiteral(":/icons/%1.svg").arg(QLatin1String(name))));
 }
 
-// Rendered here because Qt loads SVG icons only with plugins that some distributions package separately.
+// Renders the SVG file itself, because Qt needs plugins for it that some distributions package separately.
 QIcon program_icon()
 {
     load_icons();

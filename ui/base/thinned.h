@@ -1,6 +1,6 @@
-// Samples over a growing number of tokens, at most `capacity` of them. When the capacity is exceeded, about every
-// second sample is dropped and the minimum spacing doubles. The first and the newest sample are always kept, and
-// kept samples are unchanged. O(1) amortised per added sample.
+// A series of samples over a growing number of tokens, bounded by `capacity`. When the capacity is exceeded, about
+// every second sample is dropped, and later samples must be about twice as far apart. The first and the newest
+// sample are always kept; kept samples do not change. O(1) amortised per added sample.
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,7 @@ Lines lines(const QStyleOptionViewItem& option)
     return result;
 }
 
-// The marked part is bold and underlined, so that it does not depend on colour alone.
+// Marks `count` characters from `first` with bold and underlined type, because not everyone can tell colours apart.
 void draw_marked(QPainter& painter, const QRect& rect, const QString& text, int first, int count, const QFont& font)
 {
     QTextLayout layout(QFontMetrics(font).elidedText(text, Qt::ElideRight, rect.width()), font);

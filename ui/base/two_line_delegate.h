@@ -5,10 +5,10 @@
 
 namespace palimpsest::ui {
 
-// Model roles; 0 if the model does not have the role.
+// The roles from which the delegate reads an item's data; 0: the model has no such role.
 struct TwoLineRoles {
     int detail = 0;
-    int first = 0, count = 0; // the marked part, in characters of the title
+    int first = 0, count = 0; // begin and length of the marked part, in characters of the title
 };
 
 class TwoLineDelegate final : public QStyledItemDelegate {

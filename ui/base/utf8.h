@@ -1,4 +1,4 @@
-// Text of the engine and the storage, which is UTF-8, as text of the window.
+// Converts the UTF-8 text of the engine and the storage to Qt's strings.
 #pragma once
 
 #include <QString>

@@ -11,7 +11,7 @@ namespace {
 
 struct SettingLabel {
     Setting setting;
-    std::string_view label; // English; translated like any pattern
+    std::string_view label; // English; setting() translates it
 };
 
 constexpr SettingLabel setting_labels[] = {
@@ -48,7 +48,7 @@ constexpr SettingLabel setting_labels[] = {
 
 struct StepClause {
     Step step;
-    std::string_view clause; // English, with its holes; translated like any pattern
+    std::string_view clause; // English, with places for values such as {0}; step() translates it
 };
 
 constexpr StepClause step_clauses[] = {
@@ -70,7 +70,7 @@ constexpr StepClause step_clauses[] = {
     {Step::Restart, "start Palimpsest again"},
 };
 
-// In the order of the enumerations, so that a value is an index.
+// Whether both tables are in the order of the enumerations, because enumerators are used as indices.
 constexpr bool are_complete()
 {
     for (size_t i = 0; i < std::size(setting_labels); ++i)
@@ -84,7 +84,8 @@ static_assert(are_complete(), "every setting has a label, and every step a claus
 
 } // namespace
 
-// The installed translation names its own language, so that one part of the window cannot differ from another.
+// The translation of "en" is the code of the translation's own language. So errors and the rest of the window are
+// always in the same language.
 WindowWording::WindowWording()
     : WindowWording(QCoreApplication::translate("palimpsest::ui::WindowWording", "en",
                                                 "the code of the language of this translation, such as de")

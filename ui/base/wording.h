@@ -1,5 +1,5 @@
-// How the window words errors and notices of the engine and the storage: settings are its fields, and steps are
-// what to do in the window.
+// Words errors and notices of the engine and the storage for the window: a Setting gets the name of its field, and
+// a Step (a remedy) says what to do in the window.
 #pragma once
 
 #include <QString>
@@ -17,7 +17,7 @@ namespace palimpsest::ui {
 
 class WindowWording final : public Wording {
 public:
-    // In the language of the window's translation, or in `language`: "de"; any other is English.
+    // Uses the language of the window's translation, or `language`: "de" is German, any other English.
     WindowWording();
     explicit WindowWording(const std::string& language);
 
@@ -29,11 +29,11 @@ private:
     const engine::Catalogue* catalogue_;
 };
 
-// In the language of the window's translation. Thread-safe.
+// Returns the text in the language of the window's translation. Thread-safe.
 QString shown(const Text& text);
-// "SUBJECT: what; remedy [CODE]"
+// Returns "SUBJECT: problem; remedy [CODE]".
 QString shown(const Error& error);
-// The sentence of an Error, or what() of any other exception.
+// Returns the sentence of an Error, as above, or what() of any other exception.
 QString shown(const std::exception& error);
 
 } // namespace palimpsest::ui

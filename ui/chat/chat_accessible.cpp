@@ -130,7 +130,7 @@ public:
 
 private:
     ChatView* view_;
-    mutable std::unordered_map<int, QAccessible::Id> ids_; // of turns that were requested
+    mutable std::unordered_map<int, QAccessible::Id> ids_; // by turn, for the turns that child() has created
 };
 
 QAccessibleInterface* make_interface(const QString& class_name, QObject* object)

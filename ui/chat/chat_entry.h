@@ -1,4 +1,4 @@
-// A turn of the chat view with its layout, and a place in a turn.
+// A turn of the chat view (a question or an answer) with its layout, and a place in its text.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace palimpsest::ui {
 
-inline constexpr size_t sources_shown = 9; // each has a number and a key
+inline constexpr size_t sources_shown = 9; // the keys 1 to 9 open them
 
 inline bool is_answer(const Turn& turn)
 {
@@ -17,10 +17,10 @@ inline bool is_answer(const Turn& turn)
 
 struct ChatEntry {
     Turn turn;
-    size_t version = 0; // index in turn.earlier; its size: the current text
+    size_t version = 0; // which text is shown: an index in turn.earlier, or its size for turn.text
     bool growing = false, measured = false;
-    std::unique_ptr<MessageLayout> layout; // null: not laid out
-    int body = 0, footer = 0;              // heights; estimates until measured
+    std::unique_ptr<MessageLayout> layout; // null: not laid out yet, or discarded
+    int body = 0, footer = 0;              // heights in pixels; estimates until `measured`
 
     const QString& text() const { return is_newest() ? turn.text : turn.earlier[version]; }
     Message::Format format() const { return is_answer(turn) ? Message::Format::Markdown : Message::Format::Plain; }

@@ -126,8 +126,8 @@ void ChatLayout::measure(int turn)
         entry.footer += style_.padding / 2 + style_.line_height;
 }
 
-// Returns the last turn in view that is already measured and is to keep its place on the screen; -1 if there is
-// none. The first one would not do: perhaps only its end was visible, and heights above it are estimates.
+// Returns the last turn in view that is already measured, or -1. lay_out() computes how far the view must scroll to
+// keep it in place. The first such turn is no good choice: often only its end is visible, below estimated heights.
 int ChatLayout::seen_turn(int top_y, int bottom_y) const
 {
     int seen = -1;
@@ -140,11 +140,12 @@ ChatLayout::Progress ChatLayout::lay_out(int top_y, int bottom_y, const QDeadlin
 {
     const int anchor = seen_turn(top_y, bottom_y);
     const int anchor_top = anchor < 0 ? 0 : top(anchor);
-    int anchor_inner = 0; // how far the visible part of the anchor moved within it
+    int anchor_inner = 0; // pixels by which the visible part of the anchor moved within the anchor
     Progress progress{.done = true};
     for (int i = turn_at(top_y); i < turns_.count() && top(i) < bottom_y; ++i) {
         ChatEntry& entry = turns_[i];
-        // A turn that starts above the view grows upwards.
+        // If a turn starts above the view, the view moves down by what the turn grows: the visible text stays in
+        // place.
         const bool above = top(i) < top_y;
         const int before = entry.body + entry.footer;
         int inner = 0;

@@ -1,7 +1,7 @@
 // The chat page: instructions, start page or turns, and composer; updated from session facts and frames.
 //
-// The window connects the signals of the parts, except those handled here: editing a question, showing queued
-// questions, and asking a sample question.
+// Areas (ui/desktop) connects the signals of the parts to the rest of the program. Connected here are only two,
+// which go to the composer: editing a question, and asking a sample question.
 #pragma once
 
 #include <QWidget>
@@ -32,7 +32,7 @@ public:
     void show_session(const std::shared_ptr<const SessionFacts>& facts); // null: no session is open
     void show_frame(const Frame& frame);                                 // updates the growing answer
     void queue_question(quint64 id, const QString& question);
-    void begin_question(quint64 id, const QString& question); // empty: generates the last answer again
+    void begin_question(quint64 id, const QString& question); // empty: the last question is answered again
     void end_question(quint64 id, const Turn& answer);
     void drop_question(quint64 id); // cancelled or failed
 
@@ -48,7 +48,7 @@ private:
 
     quint64 running_ = 0; // id of the question being answered
     int64_t session_ = 0;
-    std::shared_ptr<const SessionFacts> facts_later_; // arrived while an answer was growing
+    std::shared_ptr<const SessionFacts> facts_later_; // to be shown when the growing answer ends
 };
 
 } // namespace palimpsest::ui

@@ -12,14 +12,14 @@ class QPainter;
 
 namespace palimpsest::ui {
 
-// All that a picture shows. The references must outlive the painter.
+// What the painter draws. The objects that it refers to must outlive the painter.
 struct ChatPicture {
     const ChatLayout& layout;
     const ChatSelection& selection;
     const HotAreas& areas;
-    std::optional<QPoint> mouse; // in the viewport
-    bool cursor_is_lit;          // at the end of a growing answer
-    QColor focus;                // of the mark beside the current turn
+    std::optional<QPoint> mouse; // in viewport coordinates
+    bool cursor_is_lit;          // the cursor at the end of a growing answer
+    QColor focus;                // colour of the mark beside the current turn
 };
 
 class ChatPainter {
@@ -36,7 +36,7 @@ private:
     void paint_footer(int turn, int top);
     void paint_source(const HotArea& area);
     void paint_cursor(const ChatEntry& entry, int top);
-    int aligned(Qt::Alignment alignment) const; // in the layout direction
+    int aligned(Qt::Alignment alignment) const; // left and right swapped if the layout direction is right to left
 
     QPainter& painter_;
     const ChatPicture& picture_;

@@ -19,7 +19,7 @@ public:
     bool is_empty() const { return anchor_ == caret_; }
 
     QString text(const TurnList& turns) const;
-    QString markdown(const TurnList& turns) const; // whole source lines
+    QString markdown(const TurnList& turns) const; // the source, in whole lines
     // The selected part of a turn; none if nothing of it is selected. REQUIRES: its layout exists.
     std::optional<TextSelection> part_of(const TurnList& turns, int turn) const;
 

@@ -15,8 +15,8 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int slice_ms = 15;    // of layout work per slice
-constexpr int screens_kept = 3; // above and below the view, with their layout
+constexpr int slice_ms = 15;    // longest layout work before the event loop goes on
+constexpr int screens_kept = 3; // viewport heights above and below the view in which layouts are kept
 
 } // namespace
 
@@ -39,7 +39,7 @@ ChatView::ChatView(QWidget* parent)
     connect(&blink_, &CursorBlink::changed, viewport(), [this] { viewport()->update(); });
     restyle();
     setViewportMargins(0, fontMetrics().height() / 2, 0, 0);
-    setBackgroundRole(QPalette::Base); // for the viewport margin
+    setBackgroundRole(QPalette::Base); // the margin above the viewport has the colour of the text's background
     setAutoFillBackground(true);
 }
 
@@ -136,7 +136,7 @@ void ChatView::restyle()
     lay_out();
 }
 
-// Lays out after a change of this turn and those below it.
+// Updates the layout after this turn, or turns from it on, have changed.
 void ChatView::lay_out_from(int turn)
 {
     layout_.set_viewport(viewport()->size());
@@ -152,7 +152,7 @@ void ChatView::update_range()
     bar->setRange(0, std::max(0, layout_.height() + layout_.style().padding - height));
 }
 
-// Lays out what is in view, for one slice of time at most; continues from the event loop.
+// Lays out the turns in view for at most slice_ms; the event loop calls it again for the rest.
 void ChatView::lay_out()
 {
     if (laying_out_) return;

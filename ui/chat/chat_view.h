@@ -38,16 +38,16 @@ public:
     void abandon_answer();                   // restores the turns before begin_answer
     const TurnList& turns() const { return turns_; }
 
-    // Names a range of the stream ("page 12, The Lighthouse"); without it, token numbers are shown.
+    // `name` describes a range of the stream ("page 12, The Lighthouse"); without it, token numbers are shown.
     void set_place_name(std::function<QString(StreamRange)> name);
     void set_reduced_motion(bool reduced); // the cursor of a growing answer does not blink
 
     // ---- turns by number
     int current_turn() const { return current_; } // -1: none
     void set_current_turn(int turn);              // also scrolls there
-    QRect turn_rect(int turn) const;              // in the viewport
+    QRect turn_rect(int turn) const;              // in viewport coordinates
     void perform(int turn, TurnAction action);
-    void open_source(int turn, int source); // the n-th citation, from 0
+    void open_source(int turn, int source); // `source`: number of the citation, from 0
     std::unique_ptr<QMenu> menu_of(int turn);
 
     bool is_at_end() const { return at_end_; }

@@ -45,9 +45,9 @@ public:
     // While something runs, the button is Stop instead of Send, and questions are queued.
     void set_running(bool running);
     void add_waiting(quint64 id, const QString& question);
-    void remove_waiting(quint64 id);   // it started or was cancelled; unknown ids are ignored
+    void remove_waiting(quint64 id);   // after it started or was cancelled; ignores unknown ids
     QString waiting(quint64 id) const; // the queued question; empty if there is none
-    // Puts a message into the field; the next question sent replaces it in a branch of the session.
+    // Puts a message into the field; the next question sent replaces that message in a branch of the session.
     void edit_question(qint64 message, const QString& question);
     void set_question(const QString& question); // into the field, without sending it
 

@@ -98,7 +98,7 @@ void EmptyChat::restyle()
     if (large.pointSizeF() > 0) large.setPointSizeF(large.pointSizeF() * 1.6);
     title_->setFont(large);
     QPalette quiet = palette();
-    quiet.setColor(QPalette::Text, secondary_text(palette())); // the labels are painted on Base
+    quiet.setColor(QPalette::Text, secondary_text(palette())); // the labels stand on QPalette::Base
     what_->setPalette(quiet);
     try_->setPalette(quiet);
 }

@@ -1,4 +1,4 @@
-// The clickable areas of turns: actions in the header, numbered sources in the footer. Coordinates of the viewport.
+// The clickable areas of turns, in viewport coordinates: actions in the header, numbered sources in the footer.
 #pragma once
 
 #include <QCoreApplication>
@@ -17,16 +17,16 @@ struct HotArea {
     bool is_clickable() const { return action || source >= 0; }
 };
 
-// Which turns mouse and keyboard are at.
+// The turn that the keyboard has chosen, and the turn under the mouse.
 struct TurnFocus {
     int current = -1, hovered = -1; // -1: none
-    bool has_focus = false;         // of the keyboard
+    bool has_focus = false;         // whether the view has the keyboard focus
 };
 
 class HotAreas {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::HotAreas)
 public:
-    // `scroll`: the y of the layout at the top of the viewport. `layout` must outlive this object.
+    // `scroll`: which y of the layout is at the top of the viewport. `layout` must outlive this object.
     HotAreas(const ChatLayout& layout, const TurnFocus& focus, int scroll, Qt::LayoutDirection direction)
         : layout_(layout), focus_(focus), scroll_(scroll), direction_(direction)
     {
@@ -35,10 +35,10 @@ public:
     const TurnFocus& focus() const { return focus_; }
     int scroll() const { return scroll_; }
     Qt::LayoutDirection direction() const { return direction_; }
-    QRect mirrored(const QRect& area) const; // where `area` is in the layout direction
+    QRect mirrored(const QRect& area) const; // `area`, mirrored if the layout direction is right to left
 
     std::vector<HotArea> of(int turn) const;
-    std::optional<HotArea> at(QPoint point, int turn) const; // the clickable one
+    std::optional<HotArea> at(QPoint point, int turn) const; // the clickable area at `point`
     static QString sources_label() { return tr("Rests on"); }
 
 private:

@@ -116,7 +116,7 @@ void Instructions::commit()
     Q_EMIT wanted(shown_);
 }
 
-// Does not set an unchanged text again, because that clears the field's undo history and moves its cursor.
+// Leaves an unchanged text in the field, because setting it would clear the undo history and move the cursor.
 void Instructions::show_text(const QString& text)
 {
     shown_ = text;

@@ -32,8 +32,8 @@ public:
     void commit();                                // emits wanted() if the text differs from the session's
 
 Q_SIGNALS:
-    void drafted(const QString& system); // for the next session, while none is open; at each change
-    void wanted(const QString& system);  // for the open session, when editing ends
+    void drafted(const QString& system); // at each change, while no session is open
+    void wanted(const QString& system);  // when the text for the open session has been edited
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

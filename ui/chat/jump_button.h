@@ -8,9 +8,9 @@ namespace palimpsest::ui {
 class JumpButton : public QToolButton {
     Q_OBJECT
 public:
-    explicit JumpButton(QWidget* viewport); // hidden
+    explicit JumpButton(QWidget* viewport); // the button is hidden at first
 
-    void show_above(int margin); // in the middle, `margin` pixels above the bottom of the viewport
+    void show_above(int margin); // centred, `margin` pixels above the bottom of the viewport
 };
 
 } // namespace palimpsest::ui

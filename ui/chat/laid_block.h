@@ -1,4 +1,5 @@
-// A laid-out block of a message, and the part that contains it; private to the layout's source files.
+// The layout of one block of a message, and of one part: the blocks of one Segment. Private to the source files of
+// MessageLayout.
 #pragma once
 
 #include <QPointF>
@@ -23,8 +24,8 @@ struct LaidBox {
 
 struct LaidBlock {
     Block block;
-    size_t ordinal = 0, first_piece = 0; // index among the pieces of one text; block of the first piece
-    int y = 0, height = 0;               // y from the part's top, without the gap before
+    size_t ordinal = 0, first_piece = 0; // number of this piece of its text; block of the first piece
+    int y = 0, height = 0;               // y from the part's top; the gap above is not in `height`
     bool laid = false;
     std::vector<LaidBox> boxes;
     QRectF frame;

@@ -339,7 +339,7 @@ int BlockBuilder::leave(MD_BLOCKTYPE type)
     case MD_BLOCK_QUOTE:
     case MD_BLOCK_LI:
         if (const int stop = close()) return stop;
-        // Show the marker of an empty item.
+        // An empty list item has no block yet: add one that shows the marker.
         if (!around_.empty() && !around_.back().marker.isEmpty()) {
             open(Block::Kind::Paragraph);
             if (const int stop = close()) return stop;
@@ -606,7 +606,7 @@ std::vector<Block> parse_markdown(QStringView source, const MarkdownLimits& limi
     const int stopped = md_parse(utf8.constData(), static_cast<MD_SIZE>(utf8.size()), &parser, &builder);
     if (!builder.refused().isEmpty()) return refused_blocks(source, builder.refused(), limits);
     std::vector<Block> blocks = builder.take();
-    // A text of link definitions only yields no blocks; show its source.
+    // If a text has nothing but link definitions, the parser yields no blocks: show the source.
     if (stopped != 0 || blocks.empty()) return plain_blocks(source, Block::Kind::Paragraph, limits);
     return blocks;
 }

@@ -43,12 +43,12 @@ struct Block {
     std::vector<InlineText> texts; // one; tables: one per cell, row by row; rules: none
     int columns = 1;
     std::vector<Qt::Alignment> alignments; // per column
-    std::vector<int> widths;               // per column of the whole table, in characters
-    bool first = true, last = true;        // first or last piece of a block that was cut into pieces
-    bool joins = false;                    // continues a line of the previous piece
-    bool close = false;                    // with little space above, as in a tight list
+    std::vector<int> widths;               // longest text per column of the whole table, in characters
+    bool first = true, last = true;        // whether this is the first or last piece of a long block
+    bool joins = false;                    // this piece continues the last line of the previous piece
+    bool close = false;                    // little space above, as between the items of a tight list
     bool heads = false;                    // the first row of this table piece is the header
-    QString language;                      // of code, from its fence
+    QString language;                      // of code, as its opening fence names it
     QStringList links;                     // addresses
     int first_line = 0, last_line = 0;     // in the source, from 0
     bool operator==(const Block&) const = default;
@@ -72,7 +72,7 @@ std::vector<Block> parse_markdown(QStringView source, const MarkdownLimits& limi
 // Returns `source` as plain text, cut into pieces. REQUIRES: `kind` is Paragraph or Code.
 std::vector<Block> plain_blocks(QStringView source, Block::Kind kind, const MarkdownLimits& limits = {});
 
-// Returns a note, shown above plain text.
+// Returns a block with a sentence of the program, which is shown above plain text.
 Block note_block(const QString& sentence);
 
 // Returns the text for copying: table rows as lines, cells separated by tabs.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr qsizetype whole_limit = qsizetype{2} << 20;     // UTF-16 units; a longer message is shown as plain text
 constexpr qsizetype markdown_limit = qsizetype{32} << 10; // UTF-16 units of a segment
-constexpr qsizetype markdown_least = 512;                 // a shorter segment continues after a blank line
+constexpr qsizetype markdown_least = 512; // UTF-16 units; a shorter segment goes on after a blank line
 constexpr MarkdownLimits limits;
 
 bool is_blank(QStringView line)
@@ -166,7 +166,8 @@ void Message::scan_code_line(Scan& scan, qsizetype begin, qsizetype end, qsizety
     end_segment(scan, next);
 }
 
-// Cuts the text into pieces of limited lines and units; a line longer than a piece is cut, too.
+// Adds a line of code or plain text to the open piece, or to a new one if that is full. Cuts a line that is longer
+// than a piece.
 void Message::scan_piece_line(Scan& scan, qsizetype begin, qsizetype next)
 {
     const Segment piece = scan.segment;

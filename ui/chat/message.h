@@ -1,8 +1,9 @@
 // Splits a message into segments that are parsed one by one, so that a growing answer costs only its new text.
 //
-// A segment ends at a blank line before a line that starts something new, and around fenced code. Segments are
-// parsed separately and depend only on the text up to their end, so that a growing text yields the same blocks as
-// the same text set at once. Link definitions apply only within their segment.
+// Fenced code is a segment; other segments end, if they are long enough, at a blank line before a line that is
+// neither indented nor a list item. Segments are parsed separately and depend only on the text up to their end, so
+// that a growing text yields the same blocks as the same text set at once. Link definitions apply only within their
+// segment.
 #pragma once
 
 #include <QString>
@@ -17,7 +18,7 @@ struct Segment {
     Kind kind = Kind::Markdown;
     qsizetype begin = 0, end = 0; // in the text, UTF-16 units; whole lines, except pieces of very long ones
     int lines = 0;
-    int group = -1;                    // first piece of the same code or plain text; -1: Markdown
+    int group = -1;                    // segment with the first piece of the same code or plain text; -1: Markdown
     bool opens = false, shuts = false; // code: the first or last line is a fence
     bool operator==(const Segment&) const = default;
 };
@@ -34,7 +35,7 @@ public:
     size_t first_changed() const { return first_changed_; }
 
     std::vector<Block> blocks(size_t segment) const; // parses the segment
-    // Returns source lines of a segment, as numbered in its blocks.
+    // Returns source lines of a segment, numbered like Block::first_line.
     QString source_of(size_t segment, int first_line, int last_line) const;
     // Returns the content of all pieces of a code block or plain text, without fences.
     QString text_of_group(int group) const;
@@ -48,7 +49,7 @@ private:
         bool blank_before = false;
         QChar fence; // of the open code segment
         int fence_length = 0;
-        QChar inner_fence; // of an indented fence, as in a list; no segment ends inside
+        QChar inner_fence; // of an open indented fence, as in a list; no segment ends before it closes
         int inner_length = 0;
     };
 

@@ -90,7 +90,7 @@ void MessageLayout::parse(size_t p)
         laid.first_piece = first_piece;
         if (segment.group < 0) ++ordinal;
         if (!laid.laid) laid.height = estimated_height(laid.block);
-        // `block` was replaced: its texts have new addresses, and the boxes point to them.
+        // Boxes from `old` still point to the texts of the block that was replaced.
         for (size_t i = 0; i < laid.boxes.size(); ++i)
             laid.boxes[i].text = &laid.block.texts[i];
         part.blocks.push_back(std::move(laid));
@@ -212,7 +212,7 @@ bool MessageLayout::lay_out(int top, int bottom, const QDeadlineTimer& until, in
     bool worked = false;
     for (size_t p = parts_.empty() ? 0 : part_at(top); p < parts_.size() && tops_[p] < bottom; ++p) {
         if (is_hidden_part(p)) continue;
-        // A part that starts above `top` grows upwards, so that the visible text stays in place.
+        // If a part starts above `top`, the range moves down by what the part grows: visible text stays in place.
         const auto apply = [&](int before) {
             update_tops(p);
             const int by = parts_[p].height - before;

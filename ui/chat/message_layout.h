@@ -25,7 +25,7 @@ struct LaidPart;
 
 struct TextPosition {
     size_t segment = 0, block = 0;
-    int offset = 0; // UTF-16 units in text_of() the block
+    int offset = 0; // in text_of(block), in UTF-16 units
     auto operator<=>(const TextPosition&) const = default;
 };
 
@@ -49,7 +49,7 @@ public:
     // Lays out the blocks between `top` and `bottom`, at least one, until the deadline. Returns whether all of them
     // are done; `moved` is the distance by which content at or below `top` moved down.
     bool lay_out(int top, int bottom, const QDeadlineTimer& until, int* moved);
-    // Drops the layouts of parts farther than `reach` from that range; their heights stay.
+    // Drops the layouts of parts more than `reach` pixels outside of that range; the parts keep their heights.
     void release(int top, int bottom, int reach);
     void paint(QPainter& painter, int top, int bottom, const TextSelection* selection) const;
     // Returns the end of the last character, for the cursor of a growing answer; none if it is not laid out.
@@ -68,12 +68,12 @@ public:
 
     TextPosition begin() const { return {}; }
     TextPosition end() const;
-    // Both parse segments not parsed yet. Linear in the text between the places.
+    // text_between and source_between also parse segments not parsed yet. Linear in the text between the places.
     QString text_between(const TextPosition& from, const TextPosition& to) const;
     QString source_between(const TextPosition& from, const TextPosition& to) const; // whole source lines
     TextSelection word_at(const TextPosition& place) const;
 
-    // For menus; these cover parsed segments only.
+    // For menus: the links and places in segments that are already parsed.
     QStringList links() const;
     std::vector<TextPosition> code_places() const;
     std::vector<TextPosition> collapsed_places() const;
@@ -89,7 +89,7 @@ private:
     int estimated_height(const Segment& segment) const;
     bool is_hidden(size_t part, size_t block) const;
     bool is_hidden_part(size_t part) const;
-    // Returns the lines of the whole text if a "show all" button belongs below this block, else 0.
+    // Returns how many lines the whole text has if a "show all" button belongs below this block, else 0.
     int more_lines(size_t part, size_t block) const;
     int row_height() const;
     int gap_before(const LaidPart& part, size_t block) const;
@@ -118,9 +118,9 @@ private:
     const MessageStyle* style_ = nullptr;
     int width_ = 0;
     std::vector<LaidPart> parts_;
-    std::vector<int> tops_{0};                     // of the parts, then the end
-    std::vector<int> group_sizes_;                 // size in parts of the group that starts at each part; 0: none
-    std::set<std::pair<size_t, size_t>> expanded_; // first piece of each expanded text
+    std::vector<int> tops_{0};                     // y of each part, then of the end
+    std::vector<int> group_sizes_;                 // number of parts in the group that begins with each part
+    std::set<std::pair<size_t, size_t>> expanded_; // part and block where each expanded text begins
     uint64_t layouts_made_ = 0;
 };
 

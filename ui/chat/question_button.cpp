@@ -26,7 +26,7 @@ QSize QuestionButton::minimumSizeHint() const
     return {4 * padding(), sizeHint().height()};
 }
 
-// The style paints everything except the text, in the palette's colours.
+// Lets the style paint the button without its text, and paints the text itself, which styles would centre.
 void QuestionButton::paintEvent(QPaintEvent*)
 {
     QStylePainter painter(this);

@@ -86,7 +86,7 @@ void QuestionField::keyPressEvent(QKeyEvent* event)
             Q_EMIT send_pressed();
             return;
         }
-        // Shift+Enter would insert a line separator (U+2028), which files do not use.
+        // QPlainTextEdit would insert a line separator (U+2028) for Shift+Enter, which files do not use.
         insertPlainText(QStringLiteral("\n"));
         return;
     }

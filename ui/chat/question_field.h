@@ -1,7 +1,7 @@
 // Plain-text field for a question; its height grows with its lines up to a limit.
 //
-// Long pasted or dropped text and files are not inserted but reported by signals, so that a paste costs no more
-// than counting its lines.
+// Pasted or dropped files and long texts are not inserted but reported by signals, so that pasting a long text
+// costs no more than counting its lines.
 #pragma once
 
 #include <QPlainTextEdit>

@@ -89,7 +89,7 @@ std::vector<Turn> TurnList::before_answer() const
     return turns;
 }
 
-// ---- what is said about a turn
+// ---- name, text and notes of a turn
 
 QString TurnList::name(int turn) const
 {
@@ -130,7 +130,7 @@ QString TurnList::notes(int turn) const
     return lines.join(QLatin1Char('\n'));
 }
 
-// ---- what can be done with it
+// ---- actions of a turn
 
 std::vector<TurnAction> TurnList::actions(int turn) const
 {

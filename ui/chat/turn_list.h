@@ -1,5 +1,5 @@
-// The turns of a chat, oldest first, and the answer that grows at their end: what is said about each of them, and
-// what can be done with it.
+// The turns of a chat (questions and answers), oldest first, and the answer that grows at their end: the name,
+// text, notes and actions of each.
 #pragma once
 
 #include <QCoreApplication>
@@ -17,7 +17,7 @@ public:
     int count() const { return static_cast<int>(entries_.size()); }
     bool is_empty() const { return entries_.empty(); }
     bool has(int turn) const { return turn >= 0 && turn < count(); }
-    // REQUIRES of all functions with a turn: has(turn).
+    // Every function with a parameter `turn` REQUIRES has(turn).
     ChatEntry& operator[](int turn) { return *entries_[static_cast<size_t>(turn)]; }
     const ChatEntry& operator[](int turn) const { return *entries_[static_cast<size_t>(turn)]; }
 

@@ -26,7 +26,7 @@ Q_SIGNALS:
     void action_wanted(palimpsest::ui::TurnAction action);
     void copy_wanted(const QString& text);
     void copy_selection_wanted(bool markdown);
-    void select_wanted(); // all of the turn
+    void select_wanted(); // select the whole turn
     void lines_wanted();  // show all lines of long texts
     void source_wanted(int source);
     void link_wanted(const QString& address);

@@ -26,7 +26,7 @@ bool is_between(char32_t c, char32_t first, char32_t last)
     return c >= first && c <= last;
 }
 
-// Characters without width that scripts and emoji sometimes need.
+// Characters without width, which some scripts and emoji need.
 bool is_joiner(char32_t c)
 {
     return c == 0xad || c == 0x34f || c == 0x61c || is_between(c, 0x200b, 0x200f) || c == 0x2060 || c == 0xfeff ||

@@ -13,7 +13,7 @@ namespace palimpsest::ui {
 // in a row stay, because scripts and emoji need them; so do up to six combining marks on one letter.
 QString visible_text(QStringView foreign);
 
-// Whether the character alone is shown as itself: not hidden, reordering or combining.
+// Whether visible_text() shows the character alone as itself, because it is not hidden, reordering or combining.
 bool is_plainly_visible(char32_t character);
 
 // Formats an address for confirmation: like visible_text(), but also escapes joiners, and adds the code point to

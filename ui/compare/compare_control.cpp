@@ -18,7 +18,7 @@ CompareControl::CompareControl(EngineThread& engine, CompareView& view, QObject*
 void CompareControl::start(const CompareRequest& request)
 {
     if (command_) return;
-    // A separate exchange per comparison: late states of an earlier one are ignored.
+    // Each comparison has its own exchange, so that late states of an earlier comparison are ignored.
     exchange_ = std::shared_ptr<CompareExchange>(new CompareExchange, [](QObject* made) { made->deleteLater(); });
     connect(exchange_.get(), &CompareExchange::changed, this, [this, exchange = exchange_.get()] {
         if (exchange == exchange_.get()) view_.show_state(exchange->take());

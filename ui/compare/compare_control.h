@@ -14,7 +14,7 @@ class CompareView;
 class CompareControl final : public QObject {
     Q_OBJECT
 public:
-    // Both must outlive this.
+    // `engine` and `view` must outlive this object.
     CompareControl(EngineThread& engine, CompareView& view, QObject* parent = nullptr);
 
 private:
@@ -24,7 +24,7 @@ private:
 
     EngineThread& engine_;
     CompareView& view_;
-    std::shared_ptr<CompareExchange> exchange_; // shared with the computation
+    std::shared_ptr<CompareExchange> exchange_; // of the last comparison; shared with its command
     std::optional<CommandId> command_;          // the running or waiting command
 };
 

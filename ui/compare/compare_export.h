@@ -1,5 +1,5 @@
-// Exports a comparison as one JSON document: that of `compare --json`, with the name of the text, the state and the
-// curves.
+// Exports a comparison as one JSON document: the one that `compare --json` prints, plus the name and length of the
+// text, the state and the curves.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace palimpsest::ui {
 
 nlohmann::ordered_json comparison_json(const CompareState& state);
 
-// Returns a value that may be called on any thread.
+// The returned function may be called on any thread.
 FileContent comparison_file(std::shared_ptr<const CompareState> state);
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// Interface of the retained-token maps in a comparison.
+// A retained-token map, as the comparison uses it.
 #pragma once
 
 #include <QString>
@@ -14,12 +14,14 @@ namespace palimpsest::ui {
 class FileWriter;
 
 struct CompareMap {
-    QWidget* widget = nullptr; // created for the view, which owns it
+    QWidget* widget = nullptr; // a child of `parent`, which owns it
     std::function<void(std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens, const QString& title)>
         show;
-    std::function<void(double first, double last)> show_range;                              // in tokens
-    std::function<void(std::function<void(double first, double last)>)> when_range_changes; // by the user
-    std::function<void(FileWriter& files)> write_with{}; // exports survive the map
+    std::function<void(double first, double last)> show_range; // in tokens
+    // Sets the function that is called when the user changes the range.
+    std::function<void(std::function<void(double first, double last)>)> when_range_changes;
+    // Lets `files` write the map's exports, so that they go on if the map is destroyed.
+    std::function<void(FileWriter& files)> write_with{};
 };
 using MakeCompareMap = std::function<CompareMap(QWidget* parent, bool with_legend)>;
 

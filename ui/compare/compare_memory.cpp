@@ -7,7 +7,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Two maps: the newest, and the previous one, which a view may still share.
+// Bytes of two retained-token maps: the newest, and the one before, which a view may still show.
 uint64_t bytes_of_maps(const engine::Model& model, const engine::SessionOptions& options)
 {
     const auto setup = engine::set_up(options, model.config(), model.backend().at_once());
@@ -23,7 +23,7 @@ uint64_t memory_of(const engine::Model& model, const std::vector<Contender>& con
     for (const Contender& contender : contenders) {
         const engine::MemoryPlan plan = planner.plan(contender.options, 1);
         sessions += plan.sessions + bytes_of_maps(model, contender.options);
-        scratch = std::max(scratch, plan.scratch); // the sessions share it
+        scratch = std::max(scratch, plan.scratch); // shared, because the sessions compute in turn
     }
     return sessions + scratch;
 }

@@ -20,7 +20,7 @@ struct ComparedText {
     storage::Coverage coverage;          // without BOS
 };
 
-// Compares contents too, because another store may use the same id for a different document.
+// Compares size, hash and time too, because another store may use the same id for a different document.
 bool is_there(storage::Library& library, const storage::DocumentInfo& wanted)
 {
     try {

@@ -14,7 +14,7 @@ namespace palimpsest::ui {
 
 struct CompareRequest {
     QString what; // name of the text
-    // The text: documents of the open session, concatenated, or a file.
+    // The text: documents of the open session, one after the other; or `file`, unless it is empty.
     std::vector<storage::DocumentInfo> documents;
     QString file;
     struct Choice {

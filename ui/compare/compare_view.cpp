@@ -60,8 +60,8 @@ std::vector<ChartLine> lines_of(const CompareState& state, bool overlaps)
     return lines;
 }
 
-// Range of the curves without their first quarter, where perplexity is much higher, so that the final values can be
-// told apart.
+// Returns the range of the curves after the first quarter of the text. Perplexity is much higher before; an axis
+// for all of it would make the final values look equal.
 std::pair<std::optional<double>, std::optional<double>> range_after_start(const std::vector<ChartLine>& lines)
 {
     double end = 0;

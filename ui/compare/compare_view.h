@@ -42,7 +42,7 @@ public:
     void set_choices(const std::vector<CompareRequest::Choice>& choices); // two to four
     CompareRequest request() const;                                       // the current choices
 
-    void begin(); // call when a comparison is queued; clears previous results
+    void begin(); // call when a comparison is queued; clears the previous results
     void show_state(std::shared_ptr<const CompareState> state);
     void end(const QString& trouble = {}); // call when it has ended; trouble: error message or empty
     bool is_running() const { return running_; }
@@ -102,7 +102,7 @@ private:
     QWidget* maps_area_;
     QVBoxLayout* maps_layout_;
     std::vector<CompareMap> maps_;
-    std::vector<QLabel*> captions_; // captions of the maps
+    std::vector<QLabel*> captions_; // of maps_, in the same order
     Chart *perplexity_, *overlap_;
     CompareTable* table_;
     QSortFilterProxyModel* sorted_;

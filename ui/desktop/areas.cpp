@@ -33,7 +33,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// The map's hues, paler: the text on them must stay legible.
+// Returns the colours of the map, mixed with the background so that text on them stays legible.
 ShadeColors map_shades(const QPalette& palette)
 {
     const float strength = is_dark(palette) ? 0.28F : 0.42F;
@@ -112,7 +112,7 @@ void Areas::join(Workbench& bench)
     });
     connect(&bench.window(), &MainWindow::hit_wanted, this, &Areas::show_hit);
     connect(&bench.engine(), &EngineThread::finished, this, [this](quint64 id) {
-        if (awaited_ && awaited_->opening == id) awaited_.reset(); // its session could not be opened
+        if (awaited_ && awaited_->opening == id) awaited_.reset(); // the hit's session could not be opened
     });
     connect(&bench.window(), &MainWindow::preferences_changed, this, [this](const Preferences& preferences) {
         chat_->composer()->set_enter_sends(preferences.enter_sends);
@@ -139,7 +139,7 @@ void Areas::join_chat()
     MainWindow* window = &bench_->window();
     Composer* composer = chat_->composer();
     Instructions* instructions = chat_->instructions();
-    connect(composer, &Composer::asked, instructions, &Instructions::commit); // before the question
+    connect(composer, &Composer::asked, instructions, &Instructions::commit); // must precede ask()
     connect(composer, &Composer::asked, bench_, &Workbench::ask);
     connect(instructions, &Instructions::drafted, bench_, &Workbench::set_next_system);
     connect(instructions, &Instructions::wanted, engine, &EngineThread::set_system);
@@ -198,7 +198,7 @@ bool Areas::eventFilter(QObject* watched, QEvent* event)
 void Areas::join_map()
 {
     map_->set_describe([this](uint64_t token) { return describe(token); });
-    // A click on the map does not zoom: the user has chosen the visible range.
+    // A click on the map shows the text there. The map itself keeps the range that the user has chosen.
     connect(map_, &RetentionView::token_activated, this, [this](quint64 token) {
         show_text_at({token, token + 1});
     });
@@ -295,7 +295,7 @@ void Areas::show_text()
     show_pages(outline, stored_pages(database(), outline, token_bytes(bench_->engine().model())));
 }
 
-// If the stream only grew, keeps the loaded pages and the scroll position.
+// For the session already shown, keeps the scroll position and the loaded pages that are still right.
 void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
 {
     if (text_) return text_->set_outline(std::move(outline), std::move(open));
@@ -303,7 +303,7 @@ void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
     document_->set_source(text_);
 }
 
-// The text is in memory that the engine thread owns, so it is copied there.
+// Copies the text on the engine thread, which owns the memory that it is in.
 void Areas::show_text_of_unsaved()
 {
     const uint64_t asked = ++texts_asked_;
@@ -390,7 +390,7 @@ void Areas::show_found(const SearchHit& hit)
                   });
 }
 
-// A regenerated answer is an earlier version of the turn that shows the newer one.
+// Shows a message. A turn shows the newest answer to its question; the older ones are its earlier versions.
 void Areas::show_said(const SearchHit& hit)
 {
     bench_->window().show_tab(Tab::Chat);
@@ -422,7 +422,7 @@ QString Areas::place_name(StreamRange range) const
     return heading ? heading->title : QString();
 }
 
-// Uses only loaded pages, so that it never waits.
+// Describes a token of a loaded page; never waits for a page.
 QString Areas::describe(uint64_t token) const
 {
     if (!text_ || token >= text_->tokens()) return {};

@@ -24,8 +24,9 @@ class Areas : public QObject {
 public:
     using QObject::QObject;
 
-    WindowAreas makers(); // the window owns the created widgets
-    // REQUIRES: the window was created with makers(). The workbench or its window outlives this.
+    WindowAreas makers(); // functions that create the areas; the window owns the widgets
+    // REQUIRES: the window was created with makers(). Once the workbench or its window is destroyed, this object
+    // must not be used any more.
     void join(Workbench& bench);
 
     ChatPage* chat() const { return chat_; }
@@ -66,7 +67,7 @@ private:
     void read_pasted(const QString& text);
     QString describe(uint64_t token) const;
     QString place_name(StreamRange range) const;
-    QString database() const; // path that other connections can open
+    QString database() const; // path of the database, for other connections
 
     Workbench* bench_ = nullptr;
     ChatPage* chat_ = nullptr;
@@ -79,15 +80,15 @@ private:
     std::shared_ptr<const SessionFacts> facts_;
     std::shared_ptr<TextSource> text_;
     std::shared_ptr<const engine::RetentionMap> kept_;
-    engine::Telemetry telemetry_;      // of the frame with `kept_`
+    engine::Telemetry telemetry_;      // of the frame that brought `kept_`
     std::vector<StreamRange> sources_; // of an answer: highlighted in the document and on the map
     int64_t session_ = 0;              // id of the session that is shown
-    uint64_t texts_asked_ = 0;         // newest request for an unsaved session's text
+    uint64_t texts_asked_ = 0;         // number of the newest request for an unsaved session's text
     struct AwaitedHit {
         SearchHit hit;
         CommandId opening;
     };
-    std::optional<AwaitedHit> awaited_; // shown once its session is open
+    std::optional<AwaitedHit> awaited_; // a search hit to be shown once its session is open
 };
 
 } // namespace palimpsest::ui

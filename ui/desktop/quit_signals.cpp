@@ -23,8 +23,8 @@ int open_pipe()
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
     struct sigaction action = {};
     action.sa_handler = tell;
-    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND); // a second signal ends the process
-    for (const int signal : {SIGPIPE, SIGXFSZ})                    // so that write() returns an error instead
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND); // SA_RESETHAND: a second signal ends the process
+    for (const int signal : {SIGPIPE, SIGXFSZ}) // ignored, so that write() returns an error instead
         std::signal(signal, SIG_IGN);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaction(signal, &action, nullptr);

@@ -10,7 +10,7 @@ TokenBytes token_bytes(std::shared_ptr<const engine::Model> model)
 {
     if (!model || !model->tokenizer()) return {};
     return [model = std::move(model)](engine::TokenId id) -> const std::string& {
-        static const std::string nothing; // ids of another model's vocabulary
+        static const std::string nothing; // for ids of another model's vocabulary
         return id >= 0 && id < model->config().vocabulary ? model->tokenizer()->surface(id) : nothing;
     };
 }

@@ -15,7 +15,7 @@ struct Store;
 
 namespace palimpsest::ui {
 
-// Returns the bytes of a token according to the model; keeps the model alive.
+// Returns a function from a token's id to its bytes, which keeps the model alive; empty without a tokenizer.
 TokenBytes token_bytes(std::shared_ptr<const engine::Model> model);
 
 // Copies the whole text of an unsaved session. Call on the engine thread.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int frame_ms = 33;
 
-// Why the session cannot be saved or continued, with the remedy; empty: no problem.
+// Returns why the session cannot be saved or continued, with the remedy; empty if it can.
 QString trouble_of(const SessionFacts* session)
 {
     if (!session) return {};
@@ -92,8 +92,8 @@ void Workbench::begin(const StartRequest& request)
     if (!store_.tour_was_taken() && request.files.isEmpty()) window_.start_tour();
 }
 
-// Called once the library is loaded. A session whose reading was interrupted is only selected, because reading may
-// take hours.
+// Opens the last session once the library is loaded. A session whose reading was interrupted is only selected,
+// because reading may take hours.
 void Workbench::open_last_session()
 {
     const QModelIndex last = window_.library().model().index_of(store_.last_session());
@@ -176,7 +176,7 @@ void Workbench::show_session_error(const SessionFacts* before)
     if (!is.isEmpty()) window_.tell(MessageBar::Kind::Failure, is, retry());
 }
 
-// Offered while turns wait to be stored.
+// Returns the button that stores waiting turns; none if no turn waits, or if trying again does not help.
 MessageBar::Action Workbench::retry()
 {
     if (!facts_ || !facts_->not_stored || !facts_->not_stored->may_try_again) return {};

@@ -21,7 +21,7 @@ class SleepInhibitor;
 class Workbench : public QObject {
     Q_OBJECT
 public:
-    // All arguments must outlive this.
+    // The arguments must outlive this object.
     Workbench(MainWindow& window, EngineThread& engine, PreferenceStore& store);
 
     MainWindow& window() { return window_; }
@@ -33,13 +33,13 @@ public:
     // Loads the model in the background, opens the requested files or else the last session, and offers the tour on
     // the first start.
     void begin(const StartRequest& request);
-    void take(const StartRequest& request);      // request of a second instance
+    void take(const StartRequest& request);      // a request that a second instance has passed on
     void ask(const QString& text);               // in the open session, or in a new one
     void set_next_system(const QString& system); // system prompt of the next session, while none is open
-    NewSession new_session() const;              // settings with which a session would begin now
+    NewSession new_session() const;              // the settings of a session that begins now
 
 Q_SIGNALS:
-    // Emitted for the areas.
+    // For Areas, which shows them.
     void frame_shown(std::shared_ptr<const palimpsest::ui::Frame> frame);
     void session_shown(std::shared_ptr<const palimpsest::ui::SessionFacts> facts);
 
@@ -67,7 +67,7 @@ private:
     std::shared_ptr<const Frame> frame_ = std::make_shared<Frame>();
     std::shared_ptr<const SessionFacts> facts_;
     QSet<CommandId> removals_;
-    QString told_meanwhile_;             // failure shown while turns waited to be stored
+    QString told_meanwhile_;             // the newest failure shown while turns waited to be stored
     std::optional<QString> next_system_; // nullopt: that of the preferences
     bool begun_ = false;
 };

@@ -14,7 +14,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Tracing copies the cache: allow it only if that leaves enough memory on device and host.
+// Whether device and host have enough memory for tracing, which copies the cache.
 bool may_trace(const engine::Session& session, uint64_t turn_tokens)
 {
     const uint64_t needed = trace_bytes(session.model().config(), session.telemetry(), turn_tokens);

@@ -19,7 +19,7 @@ namespace palimpsest::ui {
 
 class AnswerSources {
 public:
-    // Both must outlive this.
+    // `open` and `listener` must outlive this object.
     AnswerSources(OpenSession& open, storage::Listener& listener) : open_(open), listener_(listener) {}
 
     void clear() { before_turn_.reset(); }

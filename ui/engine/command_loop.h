@@ -13,7 +13,7 @@ namespace palimpsest::ui {
 
 class CommandLoop {
 public:
-    explicit CommandLoop(EngineThread& owner) : owner_(owner) {} // emits finished, failed and noted
+    explicit CommandLoop(EngineThread& owner) : owner_(owner) {} // `owner` emits finished, failed and noted
 
     // ---- called on any thread
     CommandQueue& queue() { return queue_; }
@@ -28,9 +28,9 @@ public:
     void run_interleaved();
     bool is_interleaving() const { return is_interleaving_; }
     CommandId running() const { return running_; }        // 0: none is running
-    const std::stop_token& stop() const { return stop_; } // an interleaved command has that of the interrupted one
+    const std::stop_token& stop() const { return stop_; } // interleaved commands use that of the interrupted one
     void renew_stop() { stop_ = queue_.renew_stop(); }
-    void report_failure(const std::exception& error); // of the running command, which may have more than one
+    void report_failure(const std::exception& error); // of the running command; it may report several
 
 private:
     void run_command(CommandQueue::Running running);

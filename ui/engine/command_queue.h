@@ -27,12 +27,12 @@ class CommandQueue {
 public:
     CommandId push(Command command);
     void stop_running();
-    // Requests a stop if the command is running. Returns true if it was waiting: it is removed and will not run.
+    // Requests a stop if the command is running; removes it if it is waiting. Returns whether it was removed.
     bool cancel(CommandId id);
     // Requests a stop of the running command. Returns the waiting commands that were removed: all but those with
     // runs_after_close.
     std::vector<CommandId> cancel_all();
-    void close();         // accepts only runs_after_close from now on; next returns nullopt once the queue is empty
+    void close(); // push then ignores commands without runs_after_close; next returns nullopt once none waits
     bool is_idle() const; // no command is running or waiting
     int waiting() const;
 
@@ -43,8 +43,8 @@ public:
     };
     std::optional<Running> next(); // blocks until there is one
     void finish();                 // ends the command that next() returned
-    // Gives the running command a fresh stop token after a stop, for remaining work that another stop may end. The
-    // token is stopped already if cancel_all was called since the command began.
+    // After a stop, returns a new stop token for the remaining work of the running command, which a second stop
+    // ends. The new token is stopped already if cancel_all was called since the command began.
     std::stop_token renew_stop();
     std::optional<Running> take_interleaved();
 

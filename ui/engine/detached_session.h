@@ -1,4 +1,4 @@
-// The session that was open before, with everything needed to open it again.
+// A session that was closed for another one, with everything needed to open it again.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct UnsavedStore {
     int64_t number = 0; // distinguishes unsaved sessions
 };
 
-// A session whose model is unavailable.
+// A session of which only the text can be shown; `why`: the reason that its model is unavailable.
 struct TextOnlySession {
     storage::SessionInfo session;
     Error why;

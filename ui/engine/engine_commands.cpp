@@ -1,4 +1,4 @@
-// The functions of EngineThread: most queue a command for the worker, which knows EngineThread for its signals.
+// The functions of EngineThread: most queue a command for the worker.
 #include "ui/engine/engine_thread.h"
 #include "ui/engine/worker.h"
 

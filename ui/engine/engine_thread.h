@@ -1,8 +1,8 @@
 // The engine thread: executes a queue of commands in order; each can be cancelled while it waits and stopped while
 // it runs.
 //
-// Belongs to the window's thread: every function returns at once and every signal is emitted there. Frames are
-// coalesced: frame_changed is emitted once and then not again until frame() is called.
+// Belongs to the window's thread: every function returns at once, and signals are delivered there. Views may miss
+// frames: frame_changed is emitted once and then not again until frame() is called.
 #pragma once
 
 #include <QObject>
@@ -36,11 +36,11 @@ struct NewSession {
     bool saved = true; // false: incognito
 };
 
-// One sentence that states the problem and the remedy (kernels/base/error.h).
+// An error as the window shows it; `sentence`: the problem and the remedy (kernels/base/error.h).
 struct Failure {
     ErrorCode code = ErrorCode::Internal;
     QString sentence;
-    bool with_model = false; // concerns the model: the session must be opened again
+    bool with_model = false; // the error is about the model: the session must be opened again
 };
 
 class EngineThread : public QObject {
@@ -49,7 +49,7 @@ public:
     // `database`: empty for the user's default. The first command opens it.
     explicit EngineThread(const QString& database, QObject* parent = nullptr);
     // Stops the running command, executes commands that must not be lost (such as rename and remove), and blocks
-    // until the session is saved: hide the window first.
+    // until the session is saved, so hide the window first.
     ~EngineThread() override;
 
     const QString& database() const;
@@ -66,13 +66,13 @@ public:
     CommandId close_session();
     CommandId read_files(const QStringList& files); // into the open session
     CommandId read_on();                            // resumes a reading that was stopped
-    // In the session that is open when the command runs, or in a new one if there is none.
+    // read_text and ask: in the session that is open when the command runs, or else in a new one (`otherwise`).
     CommandId read_text(const QString& title, const QString& text, const NewSession& otherwise = {});
     CommandId ask(const QString& text, const NewSession& otherwise = {});
     CommandId regenerate();
-    CommandId branch(int64_t message, const QString& text); // forks before that question, asks `text`
+    CommandId branch(int64_t message, const QString& text); // asks `text` in a fork from before that question
     CommandId undo();
-    CommandId set_system(const QString& system); // of the open session; REQUIRES: nothing was read into it yet
+    CommandId set_system(const QString& system); // of the open session; REQUIRES: it has read nothing yet
     CommandId store_turns();                     // retries to store turns (SessionFacts::not_stored)
     CommandId pin(StreamRange range, const QString& label);
     CommandId unpin(StreamRange range);
@@ -83,7 +83,7 @@ public:
     CommandId rename_session(const QString& name, const QString& to);
     CommandId fork_session(const QString& name, const QString& to);
     CommandId remove_session(const QString& name); // permanently
-    // Runs other work on the engine thread, in queue order, with the open session or the model (used by Compare).
+    // Runs other work as a command on the engine thread, such as a comparison; Tools is what it can use there.
     struct Tools;
     CommandId run(const QString& what, std::function<void(Tools&)> work);
 

@@ -13,7 +13,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Indexed by id, so that building the facts takes time linear in the number of messages.
+// The messages of a session, indexed by id so that building the facts takes time linear in their number.
 class Messages {
 public:
     explicit Messages(const std::vector<storage::Message>& all)
@@ -30,7 +30,7 @@ public:
         const auto at = by_id_.find(id);
         return at == by_id_.end() ? nullptr : at->second;
     }
-    // Regenerated answers are the other children of the same question.
+    // Returns the texts of older answers to the same question; each regenerated answer is one more child of it.
     std::vector<QString> earlier(const storage::Message& answer, int64_t id) const
     {
         std::vector<QString> earlier;
@@ -46,7 +46,7 @@ private:
     std::unordered_map<int64_t, std::vector<const storage::Message*>> answers_; // by question
 };
 
-// Returns the message of a part of the stream that is not stored yet; null if it is stored.
+// Returns the message of this part of the stream if the message is not stored yet, else null.
 using Waiting = std::function<const storage::Message*(size_t part)>;
 
 class Teller {
@@ -101,7 +101,7 @@ private:
 
 SessionFacts::NotStored not_stored(const Error& why)
 {
-    if (why.code() != ErrorCode::DiskFull) return {shown(why), false}; // the database accepts no more turns
+    if (why.code() != ErrorCode::DiskFull) return {shown(why), false}; // false: the database accepts no more turns
     return {EngineThread::tr("What was said last is not saved, and stays open here: %1").arg(shown(why)), true};
 }
 
@@ -121,7 +121,7 @@ std::shared_ptr<const storage::RetentionReport> report_of(storage::StoredSession
 {
     auto report = std::make_shared<storage::RetentionReport>(storage::RetentionReport::of(session));
     report->session = session.name();
-    if (!saved) report->stored.reset(); // its database is in memory
+    if (!saved) report->stored.reset(); // nothing is stored: its database is in memory
     return report;
 }
 

@@ -1,5 +1,5 @@
-// Passes the newest frame from the engine thread to the window's thread. The reader gets only the newest frame and
-// is notified once per read.
+// Passes the newest frame from the engine thread to the window's thread. put() calls `notify` for the first frame
+// after each take(), not for the later ones that replace it.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ private:
     std::function<void()> notify_;
     std::mutex mutex_;
     std::shared_ptr<const Frame> newest_ = std::make_shared<const Frame>();
-    bool is_notified_ = false; // and has not read since
+    bool is_notified_ = false; // whether notify_ was called since the last take()
 };
 
 } // namespace palimpsest::ui

@@ -24,9 +24,9 @@ public:
 
     std::shared_ptr<const Frame> take() { return exchange_.take(); } // called on any thread
 
-    void begin_activity(Activity activity, const QString& what); // of a new command; publishes
-    void begin_reading(const QString& what);                     // the next step of the running command
-    void begin_answer();                                         // as above
+    void begin_activity(Activity activity, const QString& what); // of a new command; publishes a frame
+    void begin_reading(const QString& what);                     // a further step of the running command
+    void begin_answer();                                         // likewise
     void end_activity();
 
     void set_share(double share) { frame_.share = share; }
@@ -34,13 +34,13 @@ public:
     void set_progress(const storage::ReadingProgress& reading);
     void append_answer(const QString& text) { frame_.answer += text; }
 
-    // Takes telemetry and retained-token map of the open session.
+    // Copies telemetry and retained-token map of the open session into the frame.
     void update_retention(const engine::Session& session);
     // The same, but copies the map only if it was not copied recently: copying takes long for a large cache.
     void update_retention_if_due(const engine::Session& session);
-    void clear_retention(); // no session is open
+    void clear_retention(); // call when no session is open
 
-    bool is_due() const; // the last frame was published long enough ago
+    bool is_due() const; // whether the last frame was published long enough ago
     void publish_frame();
     void publish_frame_if_due();
 
@@ -52,7 +52,7 @@ private:
 
     const CommandQueue& queue_;
     FrameExchange exchange_; // thread-safe
-    Frame frame_;            // under construction
+    Frame frame_;            // the next frame
     Clock::time_point published_{};
     Clock::time_point copied_{};      // when the retained-token map was copied
     Clock::duration copy_duration_{}; // how long that took

@@ -14,7 +14,8 @@ LibraryCommands::LibraryCommands(EngineThread& owner, const CommandLoop& loop, U
 {
 }
 
-// In the middle of another command, the open session cannot be saved: its last checkpoint is used.
+// Saves the session if it is open. In the middle of another command it cannot be saved: the caller then uses its
+// last checkpoint.
 void LibraryCommands::save_if_open(const QString& name)
 {
     if (open_.session() && open_.is_open(name) && !loop_.is_interleaving()) open_.session()->save();
@@ -60,7 +61,7 @@ void LibraryCommands::remove_session(const QString& name)
     const bool was_open = open_.is_open(name);
     storage::Conversations& conversations = database_.store().conversations;
     const auto backup_error = conversations.remove(conversations.get(name.toStdString()).id);
-    if (was_open) { // including turns that could not be stored
+    if (was_open) { // drops the turns that could not be stored, too
         open_.close();
         publish_facts_();
     }

@@ -16,7 +16,7 @@ namespace palimpsest::ui {
 
 class LibraryCommands {
 public:
-    // Emits library_changed and noted of the owner. `publish_facts`: called after a change of the open session.
+    // `owner` emits library_changed and noted. `publish_facts`: called after a change of the open session.
     LibraryCommands(EngineThread& owner, const CommandLoop& loop, UserDatabase& database, OpenSession& open,
                     std::function<void()> publish_facts);
 

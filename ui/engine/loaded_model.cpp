@@ -23,7 +23,7 @@ try {
     const engine::ChatTemplate probe(model.files().vocabulary, storage::require_tokenizer(model), {.system = "x"});
     return !probe.plain() && probe.warning().empty();
 } catch (const Error&) {
-    return false; // there is no tokenizer
+    return false; // the model has no tokenizer
 }
 
 } // namespace
@@ -84,8 +84,8 @@ void LoadedModel::use(std::shared_ptr<const engine::Model> model, const ModelCho
              QString::fromStdString(model_->backend().name()));
 }
 
-// A CPU without VNNI computes exact products under either setting, so settings can be equivalent. On a GPU only the
-// requested setting identifies the product type.
+// Whether the loaded model computes products as `compute` says. A CPU without VNNI computes exact products under
+// either setting, so different settings can mean the same; on a GPU, only equal settings do.
 bool LoadedModel::has_products(const std::string& compute) const
 {
     if (!model_) return false;

@@ -20,10 +20,10 @@ namespace palimpsest::ui {
 
 class LoadedModel {
 public:
-    // Called when another model is used. Both empty: none is loaded.
+    // Called when the model has changed. Both empty: none is loaded.
     using Changed = std::function<void(const QString& name, const QString& device)>;
 
-    // The loop and the frames must outlive this.
+    // `loop` and `frames` must outlive this object.
     LoadedModel(CommandLoop& loop, FramePublisher& frames, Changed changed);
 
     // ---- called on any thread
@@ -46,9 +46,9 @@ public:
     // Loads the model that the session was begun with, by its file and product type. Throws Error if the file is
     // missing or contains another model.
     void use_for(const storage::SessionInfo& session);
-    // After a device loss, the session has loaded its model on another device: uses that model from now on.
+    // If the session has lost its device, and so loaded its model on the CPU, uses that model from now on.
     void follow_device_loss(const storage::StoredSession& session);
-    // Unloads the model of a lost device. The next one is loaded on the CPU.
+    // Unloads the model of a lost device. The next model is loaded on the CPU.
     void unload_lost_device();
 
 private:
@@ -58,14 +58,14 @@ private:
     FramePublisher& frames_;
     Changed changed_;
 
-    mutable std::mutex mutex_; // guards the members up to the next blank line
+    mutable std::mutex mutex_; // guards shared_model_ and template_has_system_prompt_
     std::shared_ptr<const engine::Model> shared_model_;
     bool template_has_system_prompt_ = true;
 
     // Used by the engine thread only.
     ModelChoiceRequest request_;
     std::shared_ptr<const engine::Model> model_;
-    std::string compute_ = default_compute(); // requested when model_ was loaded
+    std::string compute_ = default_compute(); // the product type with which model_ was requested
 };
 
 } // namespace palimpsest::ui

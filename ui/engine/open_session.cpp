@@ -101,8 +101,8 @@ storage::StoredOptions OpenSession::options_for(const NewSession& request) const
 storage::StoredOptions OpenSession::resume_options() const
 {
     storage::StoredOptions options = options_for({});
-    options.choice.model.clear(); // so the session's own model is used
-    options.reread = true;        // allowed, because it can be stopped
+    options.choice.model.clear(); // so that the session's own model is used
+    options.reread = true;        // computing the stream again may take long, but the user can stop it
     return options;
 }
 
@@ -152,11 +152,11 @@ DetachedSession OpenSession::detach()
 
 void OpenSession::reopen(DetachedSession previous)
 {
-    text_only_.reset(); // of the one that could not be opened
+    text_only_.reset(); // of the session that could not be opened
     unsaved_ = std::move(previous.unsaved);
     for (const storage::SessionInfo& info : store_for(previous.is_saved).conversations.list()) {
-        if (info.id != previous.id || listener_.stop().stop_requested()) continue; // stopped: all was cancelled
-        // So that no short command renames or removes it meanwhile.
+        if (info.id != previous.id || listener_.stop().stop_requested()) continue; // stopped again: reopens nothing
+        // Marks the session as being opened, so that no short command renames or removes it meanwhile.
         const storage::ScopedValue opening(opening_, QString::fromStdString(info.name));
         if (previous.text_only) {
             text_only_ = TextOnlySession{info, previous.text_only->why};

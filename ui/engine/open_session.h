@@ -24,12 +24,12 @@ namespace palimpsest::ui {
 
 class OpenSession {
 public:
-    // All must outlive this.
+    // The arguments must outlive this object.
     OpenSession(UserDatabase& database, LoadedModel& model, storage::Listener& listener);
 
     storage::StoredSession* session() { return session_.get(); } // null: none is open, or only its text
     storage::StoredSession& require_session();                   // throws Error if none is open, or only its text
-    storage::Store& store();                                     // the database that contains it
+    storage::Store& store();                                     // the database of the open session
     bool is_any_open() const { return session_ || text_only_; }
     bool is_saved() const { return is_saved_; }
     bool is_open(const QString& name) const; // a saved session of this name
@@ -40,9 +40,10 @@ public:
     std::shared_ptr<const SessionFacts> facts();         // null: none is open
     storage::StoredOptions options_for(const NewSession& request) const;
 
-    // Each of these requires that no session is open.
-    void begin(const QString& name, const NewSession& request); // a new one; also loads the model as it needs it
-    void open(const storage::SessionInfo& session);             // with its model, or else only its text
+    // begin, open and reopen REQUIRE that no session is open. begin may load the model again, because new sessions
+    // have the default product type.
+    void begin(const QString& name, const NewSession& request);
+    void open(const storage::SessionInfo& session); // with its model, or else only its text
     // Opens a detached session again, after another could not be opened. It may have been renamed or removed
     // meanwhile, so it is looked up by id.
     void reopen(DetachedSession previous);

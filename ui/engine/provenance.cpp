@@ -7,10 +7,10 @@ namespace {
 
 constexpr uint64_t passage_tokens = 96; // a short paragraph
 constexpr size_t most_passages = 5;
-constexpr double least_share = 0.02; // of the attention to documents
-constexpr uint64_t resting_tokens = 4;
+constexpr double least_share = 0.02;   // of the attention to documents, for a passage to be a source
+constexpr uint64_t resting_tokens = 4; // attention to the first tokens of the stream is ignored
 
-// A token in a document; `end`: limit of a passage that begins at this token.
+// A token in a document; `end`: where a passage that begins at this token must end.
 struct Attended {
     uint64_t token = 0, end = 0;
     double weight = 0;
@@ -33,7 +33,7 @@ std::vector<Attended> in_documents(const std::vector<engine::AttendedToken>& att
     return tokens;
 }
 
-// For each token, the attention within the passage that begins there.
+// Returns for each token the attention to the passage that begins there.
 std::vector<double> sums_of_passages(const std::vector<Attended>& tokens)
 {
     std::vector<double> sums(tokens.size());
@@ -52,7 +52,7 @@ bool overlaps(const StreamRange& a, const StreamRange& b)
     return a.first < b.last && b.first < a.last;
 }
 
-// Ends at the last token with any attention.
+// Returns the passage that begins at tokens[begin]; it ends after its last token with any attention.
 StreamRange passage_at(const std::vector<Attended>& tokens, size_t begin)
 {
     uint64_t last = tokens[begin].token;
@@ -87,8 +87,8 @@ std::vector<Provenance::Source> heaviest_passages(const std::vector<engine::Atte
     return passages;
 }
 
-// Three caches (the session state, its copy without sums, the session created from it) and the attention matrix of
-// one layer.
+// Counts three caches (the session state, its copy without sums, the session created from it) and the attention
+// matrix of one layer.
 uint64_t trace_bytes(const engine::ModelConfig& model, const engine::Telemetry& session, uint64_t turn_tokens)
 {
     const auto lists = static_cast<uint64_t>(model.layers) * static_cast<uint64_t>(model.kv_heads);

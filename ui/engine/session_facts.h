@@ -36,13 +36,14 @@ struct Provenance {
     std::vector<Source> sources; // heaviest first
 };
 
+// A question or an answer, as the chat shows it.
 struct Turn {
     int64_t message = 0; // 0: not stored yet
     storage::Role role = storage::Role::User;
     storage::MessageState state = storage::MessageState::Complete;
     QString text;
     StreamRange range;                    // in the stream
-    std::vector<QString> earlier;         // previous answers that were regenerated, oldest first
+    std::vector<QString> earlier;         // older answers to the same question, oldest first
     std::optional<Provenance> provenance; // only of answers given since the session was opened
     bool damaged = false;
 };
@@ -77,7 +78,7 @@ struct SessionFacts {
     QString text_only{};
     QString system{};       // system prompt; empty: none
     bool has_begun = false; // something was read or asked, so the system prompt is fixed
-    // For an export: the session when these facts were collected. Null if only the text is shown.
+    // For an export: a report of the session from when these facts were collected. Null if only the text is shown.
     std::shared_ptr<const storage::RetentionReport> report{};
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr qsizetype max_name_bytes = 200; // of a session name (storage/conversations.h)
 
-// The longest prefix of whole characters (graphemes) that fits in `max_bytes` of UTF-8.
+// Returns the longest prefix of whole characters (graphemes) that fits in `max_bytes` of UTF-8.
 QString shortened(const QString& text, qsizetype max_bytes)
 {
     QTextBoundaryFinder characters(QTextBoundaryFinder::Grapheme, text);

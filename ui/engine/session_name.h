@@ -8,11 +8,12 @@
 
 namespace palimpsest::ui {
 
-// The requested name; if there is none, that of the file without its ending, or the date. Shortened to the longest
-// name that can be stored. Free if the session is saved; the database of an unsaved one is not opened.
+// Returns the requested name; without one, the name of the file without its ending; without a file, the date. The
+// name is cut to the length that can be stored. For a session that is saved, no other session has it; for an
+// unsaved one, the database is not even opened.
 QString name_of_new_session(const NewSession& request, const QString& file, UserDatabase& database);
 
-// `wanted`, shortened and with a number if the database has a session of that name.
+// Returns `wanted`, cut to the length that can be stored; with a number if the database has a session of that name.
 QString free_session_name(const QString& wanted, UserDatabase& database);
 
 } // namespace palimpsest::ui

@@ -14,7 +14,7 @@
 namespace palimpsest::ui {
 
 struct EngineThread::Tools {
-    std::shared_ptr<const engine::Model> model; // the loaded model; null if none was requested
+    std::shared_ptr<const engine::Model> model; // the loaded model, never null
     storage::Store& store;
     storage::StoredSession* session; // the open session, or null
     std::stop_token stop;

@@ -24,7 +24,8 @@ engine::TokenRange token_range(const StreamRange& range)
     return {static_cast<uint32_t>(range.first), static_cast<uint32_t>(range.last)};
 }
 
-// The number of parts and the message of the last one: differs once a turn has added or replaced something.
+// Returns the number of parts and the id of the last part's message. The pair changes when a turn adds or replaces
+// a message.
 std::pair<size_t, std::optional<int64_t>> end_of_stream(const storage::StoredSession& session)
 {
     const std::vector<storage::StreamPart>& parts = session.parts();
@@ -93,7 +94,7 @@ void EngineThread::Worker::publish_after_command()
     frames_.end_activity();
     try {
         storage::StoredSession* session = open_.session();
-        if (session && !session->has_engine()) { // the engine was lost, but the session is stored
+        if (session && !session->has_engine()) { // a device loss ended the engine, but the session is stored
             if (!session->lost_device().empty()) model_.unload_lost_device();
             open_.close();
             publish_facts();
@@ -158,7 +159,7 @@ void EngineThread::Worker::load_model(const ModelChoiceRequest& request)
     const std::string compute = open_.compute();
     auto model = model_.load(request, compute);
     const bool fits = open_.is_made_with(*model);
-    if (open_.session() && !fits) close_session(); // not this model's tokens; throws before any change
+    if (open_.session() && !fits) close_session(); // its tokens are another model's; may throw, before any change
     if (const auto scarce = storage::note_of_memory(*model, {})) note(*scarce);
     model_.use(std::move(model), request, compute);
     if (fits && open_.is_saved()) open_session(open_.name());
@@ -169,7 +170,7 @@ void EngineThread::Worker::ensure_model()
     if (!model_.model()) load_model(model_.request());
 }
 
-// Work outside of the session lost the device: the session and later commands continue without it too.
+// Called when a command of run() has lost the device: the session and later commands continue on the CPU.
 void EngineThread::Worker::handle_device_loss()
 {
     storage::StoredSession* session = open_.session();
@@ -214,7 +215,8 @@ void EngineThread::Worker::close_session()
     publish_facts();
 }
 
-// Creates a session for what `read` reads, and discards it if nothing was read.
+// Begins a session and calls `read` to read into it; discards the session if `read` throws before it has read
+// anything.
 void EngineThread::Worker::begin_and_read(const QString& name, const NewSession& request,
                                           const std::function<void()>& read)
 {
@@ -261,11 +263,11 @@ try {
 } catch (const storage::Interrupted&) {
     publish_facts();
 } catch (const std::exception& error) {
-    loop_.report_failure(error); // in addition to the error that led here
+    loop_.report_failure(error); // in addition to the error that replace_session throws
     publish_facts();
 }
 
-// The caller would create a second session, which must be saved.
+// Throws Error if the open session is unsaved. Commands call it that would create a second session, which is saved.
 void EngineThread::Worker::require_saved() const
 {
     if (!open_.is_saved())
@@ -296,7 +298,7 @@ void EngineThread::Worker::read_on()
     Q_EMIT owner_.reading_finished(name, true);
 }
 
-// The text stays in memory: nothing of an unsaved session may be written to disk.
+// Reads from memory, not from a temporary file: nothing of an unsaved session may be written to disk.
 void EngineThread::Worker::read_text(const QString& title, const QString& text, const NewSession& otherwise)
 {
     const auto read = [&] {
@@ -323,7 +325,7 @@ void EngineThread::Worker::run_reading(const QString& what, const std::function<
     }
 }
 
-// Publishes what was changed, even if `change` throws.
+// Calls `change`, and publishes the changes even if it throws.
 void EngineThread::Worker::change_and_publish(const std::function<void()>& change)
 {
     const auto publish = [this] {
@@ -469,7 +471,7 @@ void EngineThread::Worker::change_policy(const NewSession& request, bool from_th
 void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
 {
     ensure_model();
-    if (!open_.is_any_open()) model_.use_for_new_session(); // the last one may have used another product type
+    if (!open_.is_any_open()) model_.use_for_new_session(); // the last session may have used another product type
     Tools tools{.model = model_.model(),
                 .store = open_.session() ? open_.store() : database_.store(),
                 .session = open_.session(),

@@ -1,7 +1,7 @@
 // The engine thread's implementation: executes the commands of the open session and emits the signals of
-// EngineThread. Joins the parts with one duty each: CommandLoop runs the commands, FramePublisher publishes frames,
+// EngineThread. Each of its members has one duty: CommandLoop runs the commands, FramePublisher publishes frames,
 // LoadedModel holds the model, UserDatabase and OpenSession hold what is open, AnswerSources finds the sources of
-// answers, LibraryCommands change the library.
+// answers, LibraryCommands changes the library.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ public:
 
     // ---- called on the window's thread
     CommandId add(Activity activity, const QString& what, std::function<void(Worker&)> work);
-    // `changes`: the session that the command changes; empty: none. It waits while that session is open.
+    // `changes`: the session that the command changes; empty: none. If that session is open, the command does not
+    // run in the middle of another one.
     CommandId add_library_command(std::function<void(LibraryCommands&)> work, const QString& changes = {});
     CommandId ask(const QString& text, const NewSession& otherwise);
 
@@ -97,7 +98,7 @@ private:
     EngineThread& owner_;
     SamplingRequest sampling_; // guarded by its own mutex
 
-    // Used by the engine thread only, except what their headers state otherwise.
+    // Used by the engine thread only, except where their headers say otherwise.
     CommandLoop loop_;
     FramePublisher frames_;
     LoadedModel model_;
@@ -107,7 +108,7 @@ private:
     LibraryCommands library_;
     size_t parts_published_ = 0; // parts of the stream in the last published facts
 
-    std::jthread thread_; // last: uses all other members
+    std::jthread thread_; // last, so that it ends before the other members are destroyed
 };
 
 } // namespace palimpsest::ui

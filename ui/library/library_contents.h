@@ -16,13 +16,13 @@ struct LibrarySession {
     uint64_t document_tokens = 0; // length of its stream up to the end of its last document
     QDateTime changed;
 
-    // Whether its documents were not read to the end, or no checkpoint covers them.
+    // Whether documents were not read to the end, or are not in the newest checkpoint.
     bool is_unfinished() const { return tokens_saved < document_tokens; }
 };
 
-// One document with its sessions. Sessions that read the same file share one entry.
+// One document with its sessions. Sessions that have read the same file share one LibraryDocument.
 struct LibraryDocument {
-    std::vector<int64_t> ids; // one per stored copy; empty: the sessions have no document
+    std::vector<int64_t> ids; // of all stored copies; empty: the sessions have no document
     QString title, source;
     uint64_t tokens = 0;
     std::vector<LibrarySession> sessions; // most recently changed first

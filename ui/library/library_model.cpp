@@ -11,7 +11,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// internalId of an index: no_parent for a document, the document's row for a session.
+// QModelIndex::internalId is no_parent for a document; for a session, it is the row of the document.
 constexpr quintptr no_parent = ~quintptr{0};
 
 bool has_same_shape(const std::vector<LibraryDocument>& a, const std::vector<LibraryDocument>& b)
@@ -223,7 +223,7 @@ bool LibraryModel::setData(const QModelIndex& index, const QVariant& value, int 
     const LibrarySession* of = session(index);
     const QString to = value.toString().trimmed();
     if (!of || role != Qt::EditRole || to.isEmpty() || to == of->name) return false;
-    Q_EMIT rename_wanted(of->name, to); // the name changes here once it is stored
+    Q_EMIT rename_wanted(of->name, to); // the model shows the new name once it is stored
     return true;
 }
 

@@ -26,9 +26,9 @@ public:
     // Emits dataChanged if the tree has the same items as before, so that views keep their state; else resets the
     // model.
     void set_contents(std::shared_ptr<const LibraryContents> contents);
-    // Hides sessions that still exist, while their removal can be undone.
+    // Hides these sessions, which are stored until their removal can no longer be undone.
     void set_hidden(const QSet<qint64>& sessions);
-    // `name`: the open session, or empty. While it computes it is not shown as unfinished.
+    // `name`: the open session, or empty. While the open session computes, it is not shown as unfinished.
     void set_open_session(const QString& name, bool computes);
 
     QModelIndex index_of(const QString& session) const;

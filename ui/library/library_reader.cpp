@@ -143,7 +143,7 @@ bool LibraryReader::is_wanted(uint64_t search) const
     return search == search_;
 }
 
-// A database that does not exist yet is passed as null. One that is being created or migrated is read again later.
+// Opens the database for `work`, which gets null if there is none yet. Emits failed for other errors.
 template<class Work>
 void LibraryReader::with_database(Work&& work)
 try {
@@ -212,7 +212,7 @@ public:
     }
 
 private:
-    // A text that is damaged or was deleted meanwhile is skipped.
+    // Searches one document or session with `work`; skips it if it is damaged or was deleted meanwhile.
     template<class Work>
     void search_one(Work&& work)
     {
@@ -230,7 +230,7 @@ private:
         for (const storage::StreamPart& part : storage::Conversations(db_).stream(info.id))
             if (const auto* document = storage::document_in(part)) readers_.try_emplace(document->id, info);
         const auto messages = storage::Conversations(db_).messages(info.id);
-        std::map<int64_t, int> answers; // by parent: answers that are still to come
+        std::map<int64_t, int> answers; // by parent: how many answers the loop has yet to reach
         for (const storage::Message& message : messages)
             if (message.parent) ++answers[*message.parent];
         for (const storage::Message& message : messages) {
@@ -251,7 +251,7 @@ private:
     void search_document(const storage::DocumentInfo& info)
     {
         const auto reader = readers_.find(info.id);
-        if (reader == readers_.end()) return; // no session could show it
+        if (reader == readers_.end()) return; // no session has the document, so that none could show it
         storage::Library library(db_);
         TextSearch search(progress_.text);
         const auto visit = visitor({.session = text_of(reader->second.name),

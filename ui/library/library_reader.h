@@ -26,7 +26,7 @@ namespace palimpsest::ui {
 
 // A match in a document or in a message.
 struct SearchHit {
-    QString session; // name; for a document, the most recently changed session that reads it
+    QString session; // name; for a document, the most recently changed session that has it
     int64_t session_id = 0;
     QString title;        // the document's; empty for a message
     int64_t document = 0; // 0 for a message
@@ -38,7 +38,7 @@ struct SearchHit {
 
 struct SearchProgress {
     QString text;
-    uint64_t texts = 0, texts_searched = 0; // documents and sessions
+    uint64_t texts = 0, texts_searched = 0; // numbers of documents and sessions
     uint64_t texts_unreadable = 0;          // damaged ones among texts_searched
     uint64_t hits = 0;
     bool has_all_hits = true; // false: more than the limit were found

@@ -228,7 +228,7 @@ void LibraryView::connect_all()
     });
     connect(found_list_, &QListView::activated, this, [this](const QModelIndex& index) {
         SearchHit hit = hits_->hit(index);
-        const QString name = model_->name_of(hit.session_id); // it may have been renamed since
+        const QString name = model_->name_of(hit.session_id); // the session may have been renamed since
         if (!name.isEmpty()) hit.session = name;
         Q_EMIT hit_activated(hit, search_->text().trimmed());
     });

@@ -50,11 +50,11 @@ public:
 
 Q_SIGNALS:
     void open_wanted(const QString& session);          // open it, and continue if it is unfinished
-    void new_session_wanted(const QStringList& files); // about these files; empty: without a document
+    void new_session_wanted(const QStringList& files); // reads these files; empty: without a document
     void files_dropped(const QStringList& files);      // of any type
     void open_files_wanted();                          // show a file dialog
     void rename_wanted(const QString& session, const QString& to);
-    void remove_wanted(const QString& session); // permanently; it can no longer be undone
+    void remove_wanted(const QString& session); // after the time in which it could be undone
     void export_wanted(const QString& session);
     void import_wanted();
     void duplicate_wanted(const QString& session);

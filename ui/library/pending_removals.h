@@ -19,7 +19,7 @@ public:
     qint64 undo();                                 // cancels the newest; returns its id, 0: none was queued
     void commit();                                 // emits remove_wanted for all queued removals now
     void drop_missing(const QSet<qint64>& stored); // drops removals whose session is no longer stored
-    void give_up();                                // after a failure: shows sent removals again
+    void give_up(); // after a failure: no longer hides the sessions whose removal was emitted
     QSet<qint64> hidden() const { return sent_ + QSet<qint64>(waiting_.begin(), waiting_.end()); }
     qint64 newest() const { return waiting_.isEmpty() ? 0 : waiting_.last(); } // the one that undo() cancels
 
@@ -29,7 +29,7 @@ Q_SIGNALS:
 
 private:
     QList<qint64> waiting_; // newest last
-    QSet<qint64> sent_;     // emitted, but possibly still stored
+    QSet<qint64> sent_;     // their removal was emitted, but they may still be stored
     QTimer timer_;          // active only while removals are queued
 };
 

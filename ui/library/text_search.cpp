@@ -42,7 +42,7 @@ bool TextSearch::finish(const Visit& visit)
 bool TextSearch::look(bool at_end, const Visit& visit)
 {
     if (length_ == 0) return true;
-    // Hold back a match near the end until its context is known, or the end of the text.
+    // Hold back a match near the end until the text behind it arrives, or the end of the text is reached.
     const qsizetype last = text_.size() - length_ - (at_end ? 0 : context + 1);
     while (looked_ <= last) {
         const qsizetype at = wanted_.indexIn(text_, looked_);

@@ -23,7 +23,7 @@ public:
 
     explicit TextSearch(const QString& wanted);
 
-    // Returns false once `visit` did. Holds at most two blocks in memory.
+    // Returns false if `visit` returned false. Holds at most two blocks in memory.
     bool feed(std::string_view utf8, const Visit& visit);
     // Visits matches that feed() held back because their context was not complete.
     bool finish(const Visit& visit);
@@ -35,9 +35,9 @@ private:
     QStringMatcher wanted_;
     qsizetype length_;
     QStringDecoder decode_{QStringDecoder::Utf8,
-                           QStringDecoder::Flag::ConvertInitialBom}; // the mark is a part of the text
-    QString text_;            // not searched yet, with some context before it
-    qsizetype looked_ = 0;    // offset in text_
+                           QStringDecoder::Flag::ConvertInitialBom}; // a byte order mark is part of the text
+    QString text_;            // the text not searched yet, with some context before it
+    qsizetype looked_ = 0;    // text_ is searched up to this offset
     uint64_t first_byte_ = 0; // UTF-8 offset of text_ in the whole text
 };
 

@@ -1,5 +1,6 @@
 // History of a session's cache size over the tokens read, bounded in length. Samples come from the engine's
-// telemetry, or are computed: a session's cache is allocated once, and a full cache grows with the tokens.
+// telemetry. Those from before the first frame are computed: the session's cache has been allocated once, in its
+// present size, and a full cache grows with the tokens.
 #pragma once
 
 #include <functional>

@@ -15,7 +15,7 @@ public:
 
     explicit MemoryTable(QObject* parent = nullptr);
 
-    // `device`: the backend's name, such as "cuda:0". Rows exist from the first telemetry on.
+    // `device`: the backend's name, such as "cuda:0". Until the first call, the table has no rows.
     void show(const engine::Telemetry& telemetry, double tokens_per_second, const QString& device);
     void clear();
 

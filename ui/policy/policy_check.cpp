@@ -32,7 +32,7 @@ uint64_t cache_bytes(const engine::Model& model, const engine::SessionSetup& set
                                                      : engine::HostLists(shape).allocated_bytes());
 }
 
-// Throws Error.
+// Like check_policy, but throws Error if the settings are invalid.
 PolicyCheck resolve(const NewSession& request, const engine::Model* model, std::optional<uint64_t> input_tokens)
 {
     if (!model) {

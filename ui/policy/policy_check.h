@@ -18,13 +18,14 @@ struct PolicyCheck {
     QString sentence;          // error and remedy; empty if the settings are valid
 
     std::optional<engine::SessionOptions> options; // resolved; none without a model
-    std::optional<uint64_t> cache_bytes;           // bytes to be allocated; none while the budget is unknown
-    std::optional<uint64_t> capacity; // of one list, if the budget does not limit it: the cache is a full one
+    std::optional<uint64_t> cache_bytes; // of the cache; none if the budget is a share of an unknown length
+    std::optional<uint64_t> capacity;    // tokens of one list, if no budget limits it (a full cache)
 
     bool good() const { return sentence.isEmpty(); }
 };
 
-// Resolves settings for a model; throws Error (Usage, Resources). `input_tokens`: for a share of it as budget.
+// Resolves settings for a model; throws Error (Usage, Resources). `input_tokens`: the length of which the budget
+// may be a share.
 engine::SessionOptions session_options(const NewSession& request, const engine::ModelConfig& model,
                                        std::optional<uint64_t> input_tokens);
 
@@ -36,7 +37,7 @@ PolicyCheck check_policy(const NewSession& request, const engine::Model* model,
 // Returns the policy without parameters that equal their defaults. REQUIRES: options resolved by a session.
 engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t layers, int32_t kv_heads);
 
-// An error beside the field that it is about: without its subject and its code.
+// Returns the sentence that is shown beside the field that the error is about: without subject and code.
 QString field_sentence(const Error& error);
 
 } // namespace palimpsest::ui

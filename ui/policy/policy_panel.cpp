@@ -247,7 +247,7 @@ void PolicyPanel::set_request(const NewSession& request)
         }
         options_button_->setChecked(!spec.parameters.empty());
     } catch (const Error&) {
-        options_button_->setChecked(false); // the specification is malformed, so only its name is shown
+        options_button_->setChecked(false); // the specification is malformed, so only the policy's name is shown
     }
     filling_ = false;
     touched_ = false;
