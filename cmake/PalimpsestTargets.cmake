@@ -19,8 +19,11 @@ function(palimpsest_compile_options)
 endfunction()
 
 palimpsest_compile_options(
-    -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
+    -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
     -Werror -ffp-contract=off -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
+    # A helper of one file may be called like a local of another file that is compiled with it.
+    $<IF:$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${PALIMPSEST_UNITY}>>,-Wshadow=local,-Wshadow>
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${PALIMPSEST_UNITY}>>:-Wno-subobject-linkage>
     # GCC 12 reports overlaps and overflows in std::string and std::vector that do not exist (GCC bug 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
