@@ -8,7 +8,7 @@
 namespace palimpsest::engine {
 
 struct Loss {
-    uint64_t tokens = 0; // predicted ones: a stream's first token has no loss
+    uint64_t tokens = 0; // predicted tokens: a stream's first has no loss
     double total = 0;    // nats
     double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
     double perplexity() const; // exp of the mean loss

@@ -1,4 +1,4 @@
-// The content of resources/messages/de.json. The build makes the definition (engine/messages/sources.cmake).
+// The content of resources/messages/de.json. The build generates the definition (engine/messages/sources.cmake).
 #pragma once
 
 #include <cstddef>
