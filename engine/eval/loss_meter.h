@@ -21,7 +21,7 @@ public:
 
     void add(uint64_t index, double nll); // `index`: stream index of the token; call in ascending order
     const Loss& all() const { return all_; }
-    // For each length reached: the loss of the tokens before it.
+    // For each length that was reached: the loss of the tokens up to it.
     const std::vector<std::pair<uint64_t, Loss>>& by_length() const { return noted_; }
 
 private:

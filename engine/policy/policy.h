@@ -126,7 +126,7 @@ public:
     virtual bool heads_hold_same() const { return false; }
     // Most entries the list may hold after select, at least 1.
     virtual int32_t list_budget(int32_t layer, int32_t head) const = 0;
-    // list_budget of a layer without a window.
+    // list_budget of a layer that is not local.
     virtual int32_t capacity() const { return list_budget(0, 0); }
     // Most entries that all lists together may hold after select; less than the sum of list_budget if lists share
     // slots.

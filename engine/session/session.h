@@ -91,8 +91,8 @@ public:
     void set_question_ids(std::vector<TokenId> tokens);
     const std::vector<TokenId>& question_ids() const { return question_ids_; }
 
-    // Cancelled without tokens: nothing was computed, and an incomplete chunk stays pending. Full: an unbounded
-    // policy has no room for more.
+    // If it is cancelled without a token, nothing was computed, and an incomplete chunk stays pending. It ends as
+    // Full if an unbounded policy has no room for more tokens.
     GenerateResult generate(const GenerateOptions& options);
     // Decodes tokens that were generated from here before, one at a time, so that the cache is restored exactly;
     // `ended`: the sampler then chose an end of text. The sampler draws once per token, so that a sampler which
@@ -118,7 +118,8 @@ public:
     SessionState state();            // changes nothing; pending tokens are part of the state
     // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);
-    // Throws Error (Failed) if the state belongs to another model, target or setting, or is inconsistent.
+    // Throws Error (Failed) if the state was saved with another model or SIMD target, if its settings are
+    // impossible here, or if it is inconsistent.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
     // Uses the caller's policy, made as for the saved session.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,

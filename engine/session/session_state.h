@@ -21,7 +21,7 @@ struct ListAtRest {
 // The integrity check: the tokens that the model predicts when the last token is fed once more. A restored session
 // must predict the same.
 struct IntegrityCheck {
-    std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for the token
+    std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for one more token
     std::vector<float> logits;
     bool operator==(const IntegrityCheck&) const = default;
 };

@@ -8,7 +8,7 @@
 namespace palimpsest::engine {
 
 enum class LadderPattern : uint8_t {
-    Stacked, // offsets repeat every R + 1 layers, so the layers that keep a token are not neighbours
+    Stacked, // offsets repeat every R + 1 layers, so the layers that keep a token are spread over the model
     Ladder,  // the layers that keep a token are neighbours
     Reverse, // as Ladder, with the layers counted from the top down
     Even,    // all layers keep the same tokens, evenly spaced
