@@ -16,12 +16,13 @@ struct CacheShape {
     kernels::DType wide = kernels::DType::F16; // staging type of a quantised cache: F16 or BF16
     int32_t staged_rows = 1;                   // rows the staging buffer holds
     bool stage_every_layer = false;            // for policies that evict after all layers
-    bool with_signals = false;                 // keep sums and counts
-    int32_t moments_each = 0;                  // numbers of TokenList::moments per token
+    bool with_signals = false;                 // tokens have sums and counts (TokenList)
+    int32_t moments_each = 0;                  // how many numbers TokenList::moments has per token; 0: none
     std::vector<int32_t> list_budget;          // [layers, kv_heads] limit: most tokens in a list after eviction
     int64_t total_slots = 0;                   // most tokens in all lists together after eviction
-    bool resident = false;                     // REQUIRES: a backend that selects, limits that add up to the total
-    int32_t rows_at_once = 1;                  // rows of a super-chunk; a device-resident cache syncs once for all
+    // Device-resident. REQUIRES: Backend::selects(), and total_slots is the sum of list_budget.
+    bool resident = false;
+    int32_t rows_at_once = 1; // rows of a super-chunk; a device-resident cache syncs once per super-chunk
 
     // The index of a list in [layers, kv_heads].
     size_t list_at(int32_t layer, int32_t head) const
@@ -31,7 +32,8 @@ struct CacheShape {
 };
 
 int64_t slots_of_limits(const CacheShape& shape); // the sum of list_budget
-// The most tokens a list may hold, with a chunk and question rows behind those within its limit.
+// The most tokens a list may hold while a chunk is computed: the largest limit, plus the rows of the staging buffer
+// (chunk and question rows).
 int64_t longest_with_chunk(const CacheShape& shape);
 
 } // namespace palimpsest::engine

@@ -15,18 +15,19 @@ constexpr int64_t most_plans = 16;
 
 size_t plans_kept(const CacheShape& shape)
 {
-    const int64_t steps = shape.rows_at_once / std::max(shape.staged_rows, 1); // of a layer in a super-chunk
+    const int64_t steps = shape.rows_at_once / std::max(shape.staged_rows, 1); // per layer in a super-chunk
     return static_cast<size_t>(std::clamp<int64_t>(steps, 1, most_plans));
 }
 
-// Eviction tiles need at most two places and one wave end for each evicted entry.
+// A list's plan is a ListPlan of eight words and, for each evicted entry, at most two places of eviction tiles and
+// one wave end.
 size_t words_of_plan(const CacheShape& shape)
 {
     return static_cast<size_t>(shape.heads.kv_heads) * static_cast<size_t>(8 + 3 * int64_t{shape.staged_rows});
 }
 
-// A list at its limit evicts as many tokens as were appended, so rows_at_once ranks per list fit a super-chunk. One
-// step of a layer fits in any case.
+// The log has room for a super-chunk: a list at its limit drops one rank per appended token, so rows_at_once words
+// per list suffice. In any case it has room for one step of a layer.
 size_t words_of_log(const CacheShape& shape)
 {
     const auto heads = static_cast<size_t>(shape.heads.kv_heads);

@@ -28,15 +28,17 @@ public:
     void sync_earlier() override;
     void switch_log() override;
     bool is_syncing() const override { return log_.is_syncing(); }
-    // The sink is called for every step, in order, when it is synced.
+    // sync() calls the sink for every step it applies, in order.
     void set_sync_sink(SyncSink sink) { sync_sink_ = std::move(sink); }
     size_t allocated_bytes() const override;
 
-    // Appends the tokens of a chunk to every list of the layer; the backend learns of it from the eviction plan.
+    // Appends the tokens of a chunk to every list of the layer; the backend reads the new lengths from the eviction
+    // plan.
     void append(int32_t layer, uint32_t first, int32_t rows);
-    void lengths(int32_t layer, const KvCache& cache, std::vector<uint32_t>& sizes) const; // with appended rows
-    // Pins the pinned ones among the `rows` tokens from stream index `first` on, which follow the tokens of the
-    // layer's lists.
+    // Sets `sizes` to the lengths of the layer's lists, [kv_heads], appended rows included.
+    void lengths(int32_t layer, const KvCache& cache, std::vector<uint32_t>& sizes) const;
+    // Appends to the backend's pinned ranks those of the `rows` new tokens from stream index `first` on that are
+    // pinned. The new tokens come behind all others in the layer's lists.
     void pin_new(int32_t layer, uint32_t first, int32_t rows, const KvCache& cache);
     std::span<const uint32_t> pinned_tokens(int32_t layer) const; // [kv_heads] number of pinned tokens, or empty
 
@@ -46,10 +48,10 @@ public:
     void accumulate(int32_t layer, int32_t question_rows, const kernels::SignalRequest& seen);
     void evict(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
                const kernels::SelectionRule& rule, KvCache& cache);
-    // Logs a generated token's evictions, which LayerEviction::queue has queued; `stride` is that of its dropped
-    // ranks.
+    // Logs a generated token's evictions, which LayerEviction::queue has queued; `stride`: the stride of the
+    // dropped ranks, [kv_heads, stride].
     void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride, KvCache& cache);
-    // Throws Error (Internal) if the size is not that of the dropped ranks that are awaited.
+    // Throws Error (Internal) unless there are exactly as many ranks as are awaited.
     void set_dropped_ranks(std::span<const uint32_t> dropped);
     // Arguments with the device addresses that eviction and accumulation need.
     kernels::EvictArgs eviction(int32_t layer, kernels::Phase phase, KvCache& cache) const;
@@ -57,23 +59,23 @@ public:
                                          const kernels::SignalRequest& seen) const;
 
 private:
-    kernels::ListStatistics statistics(int32_t layer) const; // sum null: no statistics
+    kernels::ListStatistics statistics(int32_t layer) const; // its `sum` is null without statistics
     void read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const;
     void write_statistics(int32_t layer, int32_t head, const TokenList& list);
     bool holds_pins(int32_t layer) const { return pins_.stride > 0 && pins_.holding[static_cast<size_t>(layer)]; }
-    kernels::PinnedRanks pinned(int32_t layer) const; // ranks null: no pins in this layer
-    // Also pins `count` ranks of each list of the layer, from `first` [kv_heads] on; they are newer than all
-    // pinned.
+    kernels::PinnedRanks pinned(int32_t layer) const; // its `ranks` is null if this layer has no pins
+    // Pins `count` more ranks of each list of the layer, head h's from first[h] on. REQUIRES: they are newer than
+    // all pinned ones.
     void pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count);
     void count_kept(const EvictionPlan& plan); // fills counts_ with the lengths after the plan
 
     struct PinnedLists {
         Pins tokens{};
-        kernels::Buffer ranks{}; // u32 [layers, kv_heads, stride]; a list never holds more pinned tokens
-        kernels::Buffer held{};  // u32 [layers, kv_heads]
-        std::vector<uint32_t> held_here{};
-        std::vector<bool> holding{}; // [layers]
-        size_t stride = 0;           // 0: there are no pins
+        kernels::Buffer ranks{};           // u32 [layers, kv_heads, stride]
+        kernels::Buffer held{};            // u32 [layers, kv_heads] pinned ranks of each list
+        std::vector<uint32_t> held_here{}; // host copy of held
+        std::vector<bool> holding{};       // [layers] whether the layer's lists keep pinned tokens
+        size_t stride = 0; // number of pinned tokens: the most that a list can hold; 0: there are none
     };
 
     kernels::Backend* backend_;

@@ -1,5 +1,5 @@
-// The fade record: in which chunk the last head of a layer dropped a token. Nothing is stored here; eviction events
-// are passed on as they happen, so that a stream of any length costs no memory.
+// The events of the fade record: for each layer and token, in which chunk the last head dropped it. Nothing is
+// stored here: each event goes to a sink as it happens, so that a stream of any length costs no memory.
 #pragma once
 
 #include <cstdint>

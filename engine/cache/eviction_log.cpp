@@ -143,7 +143,7 @@ void EvictionLog::forget(size_t steps)
     }
 }
 
-// Calls the sink, which may throw, before anything is dropped.
+// Appends the step's tokens, calls the sink, then drops the ranks. If the sink throws, nothing is dropped yet.
 void EvictionLog::apply(const Logged& logged, const uint32_t* evicted, std::vector<TokenList>& lists,
                         const SyncSink& sink)
 {

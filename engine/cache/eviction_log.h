@@ -19,34 +19,35 @@
 
 namespace palimpsest::engine {
 
-// One eviction step of a layer, with its lists and what they drop.
+// One eviction step of a layer, as the sink sees it: the lists, and the ranks they are about to drop.
 struct SyncedStep {
     int32_t layer = 0;
-    uint64_t step = 0;                                 // Step::step, as logged
-    std::span<const TokenList* const> lists;           // [kv_heads] the step's tokens appended, nothing dropped yet
+    uint64_t step = 0;                                 // EvictionLog::Step::step, as logged
+    std::span<const TokenList* const> lists;           // [kv_heads] with the step's tokens, before it drops any
     const std::vector<std::vector<uint32_t>>& dropped; // [kv_heads] ranks, ascending
 };
 using SyncSink = std::function<void(const SyncedStep&)>;
 
 class EvictionLog {
 public:
-    // `words`: dropped ranks of all lists together that each half has room for. backend must outlive this; throws
-    // Error (Resources).
+    // `words`: how many dropped ranks, of all lists together, each half of the log has room for. backend must
+    // outlive this; throws Error (Resources).
     EvictionLog(int32_t kv_heads, size_t words, kernels::Backend& backend);
 
     struct Step {
         int32_t layer = 0;
         int32_t rows = 0;   // new tokens
         uint32_t first = 0; // stream index of the first of them
-        uint64_t step = 0;
+        uint64_t step = 0;  // chunks and decode steps before this one
     };
     // room() returns backend memory for the dropped ranks of the next step, [kv_heads, stride]; has_room() is false
     // when the log is full.
     bool has_room(int64_t stride) const;
     uint32_t* room(int64_t stride) const;
-    // Logs a step whose dropped ranks go to room(stride).
+    // Logs a step whose dropped ranks the backend writes to room(stride).
     void log(const Step& step, const EvictionPlan& plan, int64_t stride);
-    // Logs a step of a generated token, whose dropped ranks, [layers, kv_heads, stride], go to set_dropped_ranks().
+    // Logs a step of a generated token. Its dropped ranks arrive later, with those of the token's other layers:
+    // set_dropped_ranks() takes them as [layers, kv_heads, stride].
     void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
     bool awaits_dropped_ranks() const { return awaits_; }
     size_t awaited_ranks() const { return words_.size() - awaited_base_; } // REQUIRES: awaits_dropped_ranks
@@ -76,15 +77,15 @@ private:
     struct Half {
         kernels::Buffer memory;                    // u32
         size_t used = 0;                           // words
-        size_t base = 0;                           // index in words_ where they belong
-        size_t steps_before = 0;                   // number of steps_ when its first step was logged
+        size_t base = 0;                           // index in words_ that its contents are downloaded to
+        size_t steps_before = 0;                   // size of steps_ when its first step was logged
         std::unique_ptr<kernels::Download> coming; // set while its download runs
     };
     Half& filling() { return halves_[current_]; }
     const Half& filling() const { return halves_[current_]; }
     Half& other() { return halves_[1 - current_]; }
     void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
-    void fetch(Half& half); // downloads its contents into words_
+    void fetch(Half& half); // downloads the contents of the half into words_
     void sync_first(size_t steps, std::vector<TokenList>& lists, const SyncSink& sink);
     void forget(size_t steps); // removes the first `steps` of steps_
     void apply(const Logged& logged, const uint32_t* evicted, std::vector<TokenList>& lists, const SyncSink& sink);

@@ -12,7 +12,7 @@ namespace palimpsest::engine {
 // Signals of one list, in host memory. Spans that the policy did not request are empty.
 struct ListSignals {
     std::span<const float> columns{};                   // [n] column sums or low counts
-    int32_t divisor = 1;                                // columns are divided by it
+    int32_t divisor = 1;                                // the number that `columns` are divided by
     std::span<const float> head_sums{}, head_squares{}; // [group, n]
 };
 
@@ -32,23 +32,25 @@ public:
     // Appends a chunk's tokens to every list of the layer, as ranks only: their keys and values are still in the
     // staging buffer or, in decode, in a free row.
     void append(int32_t layer, uint32_t first, int32_t rows);
-    // Undoes append of the newest tokens, before anything was evicted.
+    // Removes the newest `rows` tokens from every list of the layer again. REQUIRES: nothing was evicted since they
+    // were appended.
     void undo_append(int32_t layer, int32_t rows);
     // Adds the signals of a chunk of `rows` tokens to a list's statistics, for an observation window of `window`
     // queries.
     void accumulate(int32_t layer, int32_t head, int32_t window, int32_t rows, const ListSignals& seen);
 
     // Ends a prefill chunk: drops `dropped` ranks of each head and compacts the kept rows. If lists do not share
-    // slots, this also moves the chunk's kept tokens in from the staging buffer. Otherwise it only frees pages, and
-    // move_in_chunk() moves them in once all layers that share have been compacted.
+    // slots, this also moves the chunk's kept rows from the staging buffer into the pool. If they do, this compacts
+    // only the old rows, which frees pages; move_in_chunk() then moves the chunk's rows, once all lists of the step
+    // have freed theirs.
     void evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped, KvCache& cache);
     void move_in_chunk(int32_t layer, KvCache& cache);
-    // Ends a decode step: drops ranks and moves no rows.
+    // Ends a decode step: drops `dropped` ranks of each head and moves no rows.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped, KvCache& cache);
 
 private:
     uint32_t* kept_of(int32_t head) const { return kept_.get() + head * kept_stride_; }
-    void compact(int32_t layer, KvCache& cache); // keeps the first counts_ ranks of kept_ in each list
+    void compact(int32_t layer, KvCache& cache); // list h keeps the first counts_[h] ranks of kept_of(h)
 
     uint32_t chunk_first_ = 0;         // stream index of the newest chunk's first token
     std::unique_ptr<uint32_t[]> kept_; // [kv_heads, longest list + staged rows], scratch of evict_chunk

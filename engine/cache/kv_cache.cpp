@@ -83,7 +83,7 @@ kernels::Staging KvCache::staging(int32_t layer) const
     return {.keys = base, .values = base + half, .capacity = shape_.staged_rows, .type = staged_type()};
 }
 
-// Rows of a newly taken page are free and not yet permuted, so the order list starts as the identity there.
+// In a newly taken page the order list starts as the identity: row = rank.
 bool KvCache::grow(size_t list, int64_t rows)
 {
     const int64_t before = tables_.held(list), after = pages_for(rows);
@@ -215,7 +215,7 @@ void load_row(kernels::Backend& backend, const RowPlace& from, std::span<float> 
     kernels::to_f32(from.type, row.data(), to.data(), std::ssize(to));
 }
 
-// Uploads `count` contiguous rows to the place of the first; they must be in one page.
+// Uploads `count` contiguous rows; `to` is the address of the first. REQUIRES: all are in one page.
 void upload_rows(kernels::Backend& backend, const kernels::KvPage& page, const std::byte* rows, int64_t count,
                  const RowPlace& to)
 {

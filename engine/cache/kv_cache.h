@@ -1,13 +1,14 @@
 // Keys and values of one stream, allocated once: one list per layer and KV head, in pages of 64 rows from one pool,
-// and a staging buffer for the chunk. Which token a row belongs to is known to TokenLists.
+// and a staging buffer for the chunk. TokenLists knows which token a row belongs to.
 //
 // A row is a physical place. A token has a stream index, which never changes, and a rank in its list. The rank is
 // the token's position in contiguous mode and decreases when older tokens are evicted. After a prefill chunk row =
 // rank. Decode moves no rows: an order list maps each rank to its row.
 //
-// Lists may be ragged. If their limits add up to the total, every list holds the pages of its limit from the start.
-// Otherwise lists take pages from the pool and return them. With a row for the next token, they need the sum of
-// ceil((n + 1) / 64) over the lists, which is at most total / 64 + lists; the pool has that many pages.
+// Lists may have unequal lengths. If their limits add up to total_slots, every list holds the pages of its limit
+// from the start. Otherwise lists share slots: they take pages from the pool and return them. A list of n tokens,
+// with a row for the next one, needs ceil((n + 1) / 64) pages; all lists together need at most total_slots / 64 +
+// lists, and the pool has that many.
 //
 // Not thread-safe: one owner feeds and evicts.
 #pragma once
@@ -28,7 +29,7 @@ namespace palimpsest::engine {
 struct LayerRanks {
     const uint32_t* ranks = nullptr; // [kv_heads, stride], ascending
     int64_t stride = 0;
-    std::span<const int32_t> counts{}; // [kv_heads] how many there are of each list
+    std::span<const int32_t> counts{}; // [kv_heads] number of ranks of each list
     bool on_device = false;            // `ranks` is backend memory
 };
 
@@ -55,13 +56,13 @@ public:
     // Ends a decode step of a layer: adds the reserved row to each list, then removes these ranks, and moves no
     // row. REQUIRES: the stride is the largest count.
     void drop(int32_t layer, const LayerRanks& dropped);
-    // Ends a decode step whose dropped ranks the backend has removed from the order lists already: at most
-    // `most_dropped` of a list, which then holds `lengths` [kv_heads].
+    // Ends a decode step whose dropped ranks the backend has already removed from the order lists. `lengths`:
+    // [kv_heads] tokens that each list still holds; `most_dropped`: the most ranks that one list dropped.
     void record_dropped(int32_t layer, std::span<const int32_t> lengths, int64_t most_dropped);
 
     // Defragments: moves rows so that row = rank in every list. Prefill requires it, and it makes decode faster.
     void defragment();
-    // Decode evictions since the last defragmentation, maximum over layers.
+    // Upper bound of the ranks that decode has dropped from any one list since the last defragmentation.
     int32_t displaced() const { return *std::max_element(displaced_.begin(), displaced_.end()); }
 
     // Reads or writes one entry as f32, [head_dim] each, between append and eviction; keys as stored, rotated or
@@ -84,7 +85,7 @@ public:
     };
     void read_all(std::span<const Entries> to);
     // Fills an empty list. REQUIRES: sizes agree with one another and with the shape, at most capacity() rows, and
-    // with all lists filled so far at most total_slots.
+    // all lists filled so far have at most total_slots rows together.
     void write(int32_t layer, int32_t head, std::span<const std::byte> keys, std::span<const std::byte> values);
 
     int64_t slots_used() const;
@@ -114,14 +115,15 @@ private:
     bool shares_ = false;
     int64_t page_stride_ = 0; // pages of the longest list
     int64_t page_count_ = 0;
-    kernels::Buffer keys_;           // [pages] of 64 rows (kv_page.h)
-    kernels::Buffer values_;         // [pages]
-    kernels::Buffer staging_;        // [staged layers][keys, values][kv_heads, staged rows, head_dim]
-    kernels::Buffer pages_;          // u32 [layers, kv_heads, page_stride]
-    kernels::Buffer order_;          // u32 [layers, kv_heads, page_stride * 64], valid for held pages
-    PageTables tables_;              // host copy of pages_
-    std::vector<int32_t> used_;      // [layers, kv_heads]
-    std::vector<int32_t> touched_;   // [layers, kv_heads] rows from here on were never used since row = rank
+    kernels::Buffer keys_;      // [pages] of 64 rows (kv_page.h)
+    kernels::Buffer values_;    // [pages]
+    kernels::Buffer staging_;   // [staged layers][keys, values][kv_heads, staged rows, head_dim]
+    kernels::Buffer pages_;     // u32 [layers, kv_heads, page_stride]
+    kernels::Buffer order_;     // u32 [layers, kv_heads, page_stride * 64], valid for held pages
+    PageTables tables_;         // host copy of pages_
+    std::vector<int32_t> used_; // [layers, kv_heads]
+    // [layers, kv_heads] Rows from this one on have not been used since row = rank last held.
+    std::vector<int32_t> touched_;
     std::vector<int32_t> displaced_; // [layers]
     bool scattered_ = false;         // some order list may differ from the identity
 };

@@ -16,7 +16,8 @@ struct MapFilter {
 
 // The array "heads" of the JSON schema palimpsest.retention/1.
 nlohmann::ordered_json heads_json(const RetentionMap& map, const MapFilter& filter);
-// Writes the object `about` with "heads" at its end, one list per line; only one list is converted at a time.
+// Writes the object `about` with "heads" appended, one list per line. Converts one list at a time, so that the
+// whole array is never in memory as JSON.
 void write_json(std::ostream& out, const nlohmann::ordered_json& about, const RetentionMap& map,
                 const MapFilter& filter);
 // Writes the header `layer,head,token`, then one line per kept token.

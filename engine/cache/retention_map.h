@@ -25,7 +25,8 @@ struct RetentionMap {
 // REQUIRES: equal layers and heads.
 double overlap(const RetentionMap& a, const RetentionMap& b);
 
-// The share of the range's (layer, head, token) triples that are kept, of tokens that were read; 0 if none was.
+// The kept share of the (layer, head, token) triples in `range`, counting only tokens that were read; 0 if none
+// was.
 double held(const RetentionMap& map, const TokenRange& range);
 double held(const TokenLists& lists, uint64_t tokens_seen, const TokenRange& range); // REQUIRES: synced
 

@@ -13,11 +13,12 @@ namespace palimpsest::engine {
 
 class SentPlans {
 public:
-    // `plans`: how many are kept; `words`: expected most words of one, larger ones reallocate. backend must outlive
-    // this; throws Error (Resources).
+    // `plans`: how many are kept in backend memory; `words`: room for each, which grows when a plan is longer.
+    // backend must outlive this; throws Error (Resources).
     SentPlans(size_t plans, size_t words, kernels::Backend& backend);
 
-    // Returns the plan in backend memory, valid until the next call.
+    // Uploads the plan unless an equal one is in backend memory. Returns its address there, valid until the next
+    // call.
     const uint32_t* send(const EvictionPlan& plan);
 
     size_t allocated_bytes() const;

@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 struct TokenList {
     std::vector<uint32_t> stream; // [n] stream indices, ascending
     std::vector<double> sum;      // [n] attention received; empty for a policy without signals
-    std::vector<double> count;    // [n] queries counted in it
+    std::vector<double> count;    // [n] number of queries whose attention is in `sum`
     std::vector<double> moments;  // [n, group, 2] SignalNeeds::head_moments, or empty
 
     size_t size() const { return stream.size(); }

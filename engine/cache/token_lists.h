@@ -1,5 +1,5 @@
-// The tokens of every list of a cache, apart from their keys and values (KvCache): HostLists keeps them and their
-// statistics in host memory, DeviceLists has the statistics on the device, which evicts.
+// The tokens of every list of a cache, apart from their keys and values (KvCache): HostLists has all statistics in
+// host memory; with DeviceLists the device has them and evicts.
 //
 // Not thread-safe: one owner feeds and evicts.
 #pragma once
@@ -27,8 +27,8 @@ public:
     virtual void write(int32_t layer, int32_t head, const TokenList& tokens) = 0;
 
     // Replaces the pinned tokens, which a backend that evicts must keep in the layers where `holding` is true.
-    // Otherwise the policy keeps them, and this has no effect. REQUIRES: synced. Throws Error (Resources), and then
-    // nothing has changed.
+    // Where the host evicts, the policy keeps them, and this has no effect. REQUIRES: synced. Throws Error
+    // (Resources), and then nothing has changed.
     virtual void pin(const Pins& /*pins*/, std::vector<bool> /*holding*/) {}
 
     // Lists in host memory are always synced. sync() downloads the eviction log and applies it to the host's lists.

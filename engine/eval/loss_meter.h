@@ -8,7 +8,7 @@
 namespace palimpsest::engine {
 
 struct Loss {
-    uint64_t tokens = 0; // predicted ones: a stream's first token has no loss
+    uint64_t tokens = 0; // predicted tokens: a stream's first has no loss
     double total = 0;    // nats
     double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
     double perplexity() const; // exp of the mean loss
@@ -21,7 +21,7 @@ public:
 
     void add(uint64_t index, double nll); // `index`: stream index of the token; call in ascending order
     const Loss& all() const { return all_; }
-    // For each length reached: the loss of the tokens before it.
+    // For each length that was reached: the loss of the tokens up to it.
     const std::vector<std::pair<uint64_t, Loss>>& by_length() const { return noted_; }
 
 private:

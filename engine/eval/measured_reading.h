@@ -20,28 +20,28 @@ public:
                     std::span<const TokenId> text, std::vector<uint64_t> lengths = {});
 
     Session& session() const { return *session_; }
-    // How many tokens there are to read: those of the text, or fewer if the policy keeps every token and is full
-    // before.
+    // The number of tokens to read: all of the text, or fewer if the lists of a policy that keeps every token
+    // cannot hold them.
     uint64_t last() const { return text_.size(); }
     bool is_complete() const { return is_complete_; } // last() is the end of the text
     uint64_t read() const { return read_; }           // tokens read so far
     bool is_done() const { return read_ == last(); }
 
-    // Reads up to the token `end` or last(): in chunks, or decoded one by one for a retrieval policy. Progress and
-    // losses are passed on. Returns false if stopped; the session then holds a part of the
-    // tokens, and nothing more can be read. REQUIRES: end >= read(). Throws as Session::feed does.
+    // Reads the tokens before `end`, at most up to last(): in chunks, or one by one for a retrieval policy. Passes
+    // progress and losses to `options`. Returns false if stopped; the session then holds a part of the tokens, and
+    // nothing more can be read. REQUIRES: end >= read(). Throws as Session::feed does.
     bool read_up_to(uint64_t end, const FeedOptions& options);
     bool read_all(const FeedOptions& options) { return read_up_to(last(), options); }
 
     const LossMeter& losses() const { return losses_; }
-    double seconds() const { return seconds_; } // of reading so far, losses included
+    double seconds() const { return seconds_; } // spent in read_up_to so far, with the computation of losses
     double tokens_per_second() const { return seconds_ > 0 ? static_cast<double>(read_) / seconds_ : 0; }
 
 private:
     bool decode(std::span<const TokenId> tokens, const FeedOptions& options);
 
     std::unique_ptr<Session> session_;
-    std::span<const TokenId> text_; // as far as it can be read
+    std::span<const TokenId> text_; // cut to last() tokens
     bool is_complete_ = true;
     LossMeter losses_;
     uint64_t read_ = 0;

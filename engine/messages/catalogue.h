@@ -10,11 +10,11 @@ namespace palimpsest::engine {
 
 class Catalogue {
 public:
-    // The catalogue of a language: "de". Any other language has no translations. It is read at the first use of a
-    // language that has some. Thread-safe.
+    // The catalogue of a language: "de". Any other language has no translations. A catalogue is parsed at its first
+    // use. Thread-safe.
     static const Catalogue& of(std::string_view language);
 
-    // The translation of an English pattern, with its holes; the pattern itself if there is none.
+    // The translation of an English pattern, with the same holes; the pattern itself if it has no translation.
     std::string translation(std::string_view english) const;
     const std::map<std::string, std::string, std::less<>>& entries() const { return entries_; }
 

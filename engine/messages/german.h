@@ -1,4 +1,4 @@
-// The content of resources/messages/de.json. The build makes the definition (engine/CMakeLists.txt).
+// The content of resources/messages/de.json. The build generates the definition (engine/CMakeLists.txt).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The eviction plan of one layer: what a policy decides before any score is known, as the words that a backend
-// reads (kernels/eviction.h).
+// The eviction plan of one layer: what a policy decides before any score is known, in the 32-bit words that a
+// backend reads (kernels/eviction.h).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace palimpsest::engine {
 
 class EvictionPlan {
 public:
-    // One list per size, with nothing to evict.
+    // Starts a new plan: one list per size, with nothing to evict.
     void reset(std::span<const uint32_t> sizes)
     {
         lists_.assign(sizes.size(), {});
@@ -27,15 +27,15 @@ public:
     size_t lists() const { return lists_.size(); }
     kernels::ListPlan& list(size_t head) { return lists_[head]; }
     const kernels::ListPlan& list(size_t head) const { return lists_[head]; }
-    // Copies the plan of list `head` to list `other`, which then evicts the same entries or makes the same
-    // comparisons.
+    // Gives list `other` the plan of list `head`, but for its size: it evicts the same entries, or compares entries
+    // at the same places.
     void repeat(size_t head, size_t other)
     {
         const uint32_t size = lists_[other].size;
         lists_[other] = lists_[head];
         lists_[other].size = size;
     }
-    // Appends data that lists may refer to; returns its offset in the plan.
+    // Appends data that ListPlan::data or wave_ends may refer to; returns its offset in the plan, in words.
     uint32_t add(std::span<const uint32_t> words)
     {
         const size_t at = data_.size();

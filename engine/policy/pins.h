@@ -1,8 +1,9 @@
 // Pins: tokens chosen by the user that no policy evicts.
 //
-// A policy sees each list without its pinned entries. P pinned tokens take P of a budget of c, whether they have
-// been read yet or not: the policy is made for a budget of c - P, and a list that holds p pinned tokens is cut to c
-// - p others. So every list stays within c, and the lists of a layer keep equal lengths.
+// A policy sees each list without its pinned entries. P pinned tokens take P slots of a budget of c, even before
+// they are read: the policy is made for a budget of c - P. A list that holds p pinned tokens keeps at most c - p
+// others, because the slots of missing pins are free for them. So every list stays within c, and the lists of a
+// layer keep equal lengths.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@ public:
     uint64_t tokens() const;
     bool operator==(const Pins&) const = default;
 
-    // Replaces `ranks` by the ranks of the unpinned entries, ascending. REQUIRES: `stream` ascends. Cost: the
-    // ranks.
+    // Replaces `ranks` by the ranks of the unpinned entries, ascending. REQUIRES: `stream` ascends. Cost: linear in
+    // the list.
     void unpinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const;
-    // The same for the pinned entries. Cost: the pinned entries, and a binary search per range.
+    // Replaces `ranks` by the ranks of the pinned entries. Cost: linear in these, and a binary search per range.
     void pinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const;
 
 private:

@@ -1,8 +1,9 @@
 // A cache policy: after every chunk it selects the ranks to evict, per layer and KV head (docs/policies-spec.md).
 //
 // A policy is composed of budget, signals, score, structure, protection and schedule; it moves no keys and does not
-// use a backend. It holds its state (cursors, levels) per layer, because prefill runs layer by layer over several
-// chunks; whenever a session is consistent, all layers have processed the same chunks.
+// use a backend. Its state (cursors, levels) is separate for each layer, because prefill takes several chunks
+// through one layer before the next layer starts; only between calls of Session have all layers processed the same
+// chunks.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +34,10 @@ struct PolicyContext {
     int32_t kv_heads = 0;
     int32_t budget = 0; // c >= 1, pinned tokens included; or no_budget
     Pins pins{};
-    int32_t context = std::numeric_limits<int32_t>::max(); // positions of the model: no list ever holds more
-    int32_t chunk = 0; // b: a list that borrows slots from others stays within context - b
+    // Positions that the model was trained on: no list ever holds more tokens.
+    int32_t context = std::numeric_limits<int32_t>::max();
+    // b, question rows included: a list that borrows slots from others holds at most context - b tokens.
+    int32_t chunk = 0;
 };
 
 // The signals a policy needs, over the last `window` queries of the stream.
@@ -42,14 +45,16 @@ struct SignalNeeds {
     static constexpr int32_t none = 0;
     static constexpr int32_t all = std::numeric_limits<int32_t>::max();
     int32_t window = none; // omega
-    // > 0: omega is instead this percentage of the list, chunk included, computed anew for every chunk.
+    // > 0: omega is this percentage of the list, chunk included, computed anew for every chunk; `window` has no
+    // effect.
     double window_percent = 0;
-    bool low_counts = false;     // ListState::sum counts low rows instead of attention
-    bool head_moments = false;   // ListState::moments
-    bool entropies = false;      // LayerObservation::entropies
-    int32_t outside_newest = -1; // >= 0: rows are normalised over all entries but this many of the newest
+    bool low_counts = false;   // ListState::sum has low counts instead of attention (kernels::SignalRequest)
+    bool head_moments = false; // ListState::moments
+    bool entropies = false;    // LayerObservation::entropies
+    // >= 0: each row of attention is normalised over all entries but this many of the newest.
+    int32_t outside_newest = -1;
     kernels::RowStatistic row_statistic = kernels::RowStatistic::None; // LayerObservation::row_statistic
-    int32_t statistics_rows = 1; // entropies and row statistic are not needed of shorter chunks
+    int32_t statistics_rows = 1; // shorter chunks need no entropies and no row statistic
 
     bool any() const { return window != none || window_percent > 0; }
     int32_t window_of(size_t list) const // omega for a list of this size, the chunk included
@@ -62,8 +67,9 @@ struct SignalNeeds {
 // One list before eviction, in rank order; all but `stream` are empty unless the policy's SignalNeeds request them.
 struct ListState {
     std::span<const uint32_t> stream; // stream indices, ascending
-    std::span<const double> sum;      // attention received, mean over the group's query heads; or low rows
-    std::span<const double> count;    // queries counted in it
+    std::span<const double> sum;      // attention received, mean over the group's query heads; with low_counts, the
+                                      // number of rows in which that mean is below 1 / (ranks that the row sees)
+    std::span<const double> count;    // number of queries whose attention is in `sum`
     std::span<const double>
         moments{}; // [n, group, 2]: per query head, attention received and the sum of its squares
     size_t size() const { return stream.size(); }
@@ -71,15 +77,15 @@ struct ListState {
 
 // Signals of the newest chunk for one layer that are not accumulated in the lists.
 struct LayerObservation {
-    int32_t rows = 0;                                // of the chunk, b; 0 at the end of prefill
+    int32_t rows = 0;                                // rows of the chunk, b; 0 at the end of prefill
     double row_statistic = 0;                        // mean over the last min(b, omega) rows and all query heads
-    std::vector<std::span<const float>> entropies{}; // per KV head [n], over the same rows, summed over the group
+    std::vector<std::span<const float>> entropies{}; // per KV head [n], summed over the same rows and the group
 };
 
-// Which keys are averaged: before rotation, or rotated to their positions.
+// Whether keys are averaged before rotation or rotated to their positions.
 enum class KeyMean : uint8_t { Raw, Rotated };
 
-// A group of entries of which one is replaced by the mean of all: keys, values and statistics.
+// A group of entries, one of which gets the mean of all: of their keys, values and statistics.
 struct Merge {
     uint32_t into = 0;        // rank, one of `of`
     std::vector<uint32_t> of; // ranks, ascending
@@ -89,11 +95,11 @@ struct Merge {
 // A retrieval policy evicts nothing, but reads only a part of each list for every generated token
 // (docs/policies-spec.md, quest and twilight).
 struct Retrieval {
-    int32_t page = 16;         // ranks of a retrieval page
-    int32_t tokens = 0;        // c: only longer lists are read in part
-    int32_t skip_layers = 2;   // the first layers read everything
-    double top_p = 0;          // 0: retrieval pages only
-    std::vector<bool> whole{}; // [layers] that read everything; empty: the first skip_layers
+    int32_t page = 16;       // ranks of a retrieval page
+    int32_t tokens = 0;      // c: lists of at most this many tokens are read whole
+    int32_t skip_layers = 2; // number of lowest layers that read everything
+    double top_p = 0; // twilight: share of attention that the read tokens hold; 0: reads whole retrieval pages
+    std::vector<bool> whole{}; // [layers] true: the layer reads everything; empty: the lowest skip_layers do
     int32_t max_pages() const { return std::max(3, tokens / page); }
     bool reads_part_of(int32_t layer) const
     {
@@ -110,8 +116,8 @@ public:
     virtual SignalNeeds signals() const = 0;
     virtual PositionMode default_positions() const = 0;
     virtual bool bounded() const = 0; // false: lists grow up to list_budget, and then no token can be added
-    virtual bool layer_bounded(int32_t /*layer*/) const { return bounded(); } // the same for one layer's lists
-    virtual bool watches(int32_t /*layer*/) const { return true; }            // false: the layer needs no `signals`
+    virtual bool layer_bounded(int32_t /*layer*/) const { return bounded(); } // bounded() for one layer's lists
+    virtual bool watches(int32_t /*layer*/) const { return true; } // false: a local layer, which needs no signals
     // True if eviction in one layer depends on other layers; prefill then runs chunk by chunk through all layers.
     virtual bool couples_layers() const = 0;
     // True if the lists of a layer always have equal lengths, pinned entries included; the policy may rely on it.
@@ -120,9 +126,10 @@ public:
     virtual bool heads_hold_same() const { return false; }
     // Most entries the list may hold after select, at least 1.
     virtual int32_t list_budget(int32_t layer, int32_t head) const = 0;
-    // The same for a list that is not cut to the window of a local layer.
+    // list_budget of a layer that is not local.
     virtual int32_t capacity() const { return list_budget(0, 0); }
-    // Most entries of all lists together after select: less than the sum of list_budget if lists share slots.
+    // Most entries that all lists together may hold after select; less than the sum of list_budget if lists share
+    // slots.
     virtual int64_t total_budget() const = 0;
     virtual std::optional<Retrieval> retrieval() const { return std::nullopt; }
 
@@ -135,12 +142,12 @@ public:
     virtual void select(int32_t layer, std::span<const ListState> heads,
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
     // True if select can be split into a plan, which needs no score, and comparisons of scores by the backend
-    // (kernels/eviction.h). Then plan may be called instead of select, in the same order, and has the same effect
-    // on the state; observe is not called and nothing is merged. `sizes`: [kv_heads], the step's own tokens
-    // included; `pinned`: [kv_heads] how many of them are pinned, or empty if holds_pins is false.
+    // (kernels/eviction.h). Then plan may be called instead of select, in the same order, and changes the state in
+    // the same way; observe is not called, and nothing is merged. `sizes`: [kv_heads], the step's own tokens
+    // included; `pinned`: [kv_heads] how many tokens of each list are pinned, or empty if holds_pins is false.
     virtual bool plans() const { return false; }
     virtual kernels::SelectionRule selection_rule() const { return {}; }
-    // Most tokens evicted from a list after a generated token, if it was within its budget before.
+    // Most tokens that a list evicts after a generated token, if it was within its budget before that token.
     virtual int32_t max_evicted_per_token() const { return 1; }
     virtual void plan(int32_t /*layer*/, std::span<const uint32_t> /*sizes*/, std::span<const uint32_t> /*pinned*/,
                       EvictionPlan& /*plan*/)
@@ -155,7 +162,7 @@ public:
     // one observe and select without a chunk; after that nothing is evicted any more.
     virtual bool waits_for_end() const { return false; }
     virtual void end_prefill() {}
-    // For a policy that replaces one whose prefill has ended: no eviction is due, now or later.
+    // Called on a policy that replaces one whose prefill has ended: with schedule=once it never evicts.
     virtual void resume_ended() {}
 
     // Saves and restores cursors and levels. restore throws Error (Failed) if the bytes do not fit this policy.

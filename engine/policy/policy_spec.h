@@ -19,8 +19,8 @@ struct PolicySpec {
     bool operator==(const PolicySpec& other) const { return name == other.name && parameters == other.parameters; }
 };
 
-// The requested policy plus those resolved values whose defaults have changed between versions (norm, mask_sinks,
-// refreekv's floor), so that an old session keeps the values it started with.
+// Returns `given` with the resolved values of parameters whose defaults have changed between versions (norm,
+// mask_sinks, refreekv's floor), so that an old session keeps the defaults it started with.
 PolicySpec with_original_defaults(PolicySpec given, const PolicySpec& resolved);
 
 } // namespace palimpsest::engine

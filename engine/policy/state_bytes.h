@@ -20,14 +20,14 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Throws Error (Failed, DamagedPolicyState) for bytes of another policy, or damaged ones. `meaning` names a value
-// in the error: "number of levels".
+// Throws Error (Failed, DamagedPolicyState) for bytes of another policy, or damaged ones. `meaning` names the value
+// in that error, such as "number of levels".
 class StateReader {
 public:
     explicit StateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     uint32_t word(const Text& meaning);
-    double number(const Text& meaning); // any bits
+    double number(const Text& meaning); // any 64 bits, NaN included
     // Refuses a word outside [least, most].
     uint32_t word_within(const Text& meaning, uint32_t least, uint32_t most);
     void expect_end() const;

@@ -46,7 +46,7 @@ int64_t longest_list(const SessionState& state)
     return static_cast<int64_t>(longest);
 }
 
-// Resets the accumulated attention.
+// Copies a state with all accumulated attention reset to 0.
 SessionState without_sums(const SessionState& before)
 {
     SessionState state = before;
@@ -68,7 +68,7 @@ Received operator-(Received a, const Received& b)
     return a;
 }
 
-// Attention received so far by the tokens below `tokens` in one layer.
+// Attention that the tokens with stream indices below `tokens` have received so far in one layer.
 Received received(const Selection& seen, uint64_t tokens)
 {
     Received sums;

@@ -20,9 +20,10 @@ struct AttendedToken {
     double weight = 0;  // share of the answer's attention, mean over layers, heads and rows
 };
 
-// Returns the tokens that `before`, the state before the question, holds, ascending. Their weights sum to at most
-// 1; the remaining attention went to question and answer. Empty if stopped. Throws Error: Usage (BudgetDoesNotFit)
-// if the turn does not fit the model's context beside the kept tokens, Resources if memory is short.
+// `before`: the session's state before the question. Returns the tokens that its lists hold, ascending. Their
+// weights sum to at most 1; the remaining attention went to question and answer. Empty if stopped. Throws Error:
+// Usage (BudgetDoesNotFit) if the turn does not fit the model's context beside the kept tokens, Resources if memory
+// is short.
 std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, const SessionState& before,
                                            std::span<const TokenId> question, std::span<const TokenId> answer,
                                            std::stop_token stop = {});

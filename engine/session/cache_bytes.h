@@ -11,11 +11,11 @@ namespace palimpsest::engine {
 // Bytes of one token in one layer, over all of its KV heads.
 uint64_t token_bytes(const ModelConfig& model, kernels::DType type);
 
-// Bytes of lists that hold `tokens` each, or min(window, tokens) in a layer with a window. The staging buffer is
-// not counted. Saturates at UINT64_MAX.
+// Bytes of all lists if each holds `tokens` tokens, or min(window, tokens) in a layer with a window. The staging
+// buffer is not counted. Saturates at UINT64_MAX.
 uint64_t cache_bytes(const ModelConfig& model, kernels::DType type, uint64_t tokens);
 
-// The tokens that all layers together hold per KV head; cache_bytes is their size.
+// Tokens per KV head, summed over layers, that cache_bytes counts. Saturates likewise.
 uint64_t tokens_in_layers(const ModelConfig& model, uint64_t tokens);
 
 // Number of layers without a window: only their lists grow with the budget.

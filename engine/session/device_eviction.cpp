@@ -40,7 +40,7 @@ void Session::DeviceEviction::evict_layer(const AttendedLayer& attended, int32_t
     lists_.send(chunk_plan_);
     lists_.accumulate(layer, attended.question_rows, attended.signals);
     if (s_.observer_) {
-        lists_.sync(); // earlier steps do not go to the observer
+        lists_.sync(); // before observed_ is set, so that earlier steps do not go to the observer
         view_lists(layer);
         observed_ = attended;
     }

@@ -1,5 +1,5 @@
-// A session's eviction step over a device-resident cache: it plans evictions, the backend performs them, and
-// observers and sinks are called at the sync.
+// A session's eviction step over a device-resident cache: the policy plans evictions, the backend performs them,
+// and observer and sink are called when they are synced.
 #pragma once
 
 #include <optional>
@@ -45,7 +45,7 @@ private:
     // The current step's lists as shown to an observer.
     std::vector<TokenList> copies_;
     std::vector<ListState> shown_;
-    std::optional<AttendedLayer> observed_; // set from the eviction to its sync
+    std::optional<AttendedLayer> observed_; // set while a layer is evicted and synced for the observer
 };
 
 } // namespace palimpsest::engine

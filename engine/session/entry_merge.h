@@ -9,8 +9,9 @@
 
 namespace palimpsest::engine {
 
-// The surviving rank gets the unweighted mean of the keys (raw or rotated), values and statistics. Call it between
-// append and eviction of a step of this phase. Ranks are those before the eviction.
+// The kept rank gets the unweighted mean of the keys (raw or rotated), values and statistics. Ranks are those
+// before the eviction. REQUIRES: the step's tokens are appended and nothing is evicted yet; `phase` is the phase of
+// the step.
 void merge_entries(KvCache& cache, HostLists& lists, int32_t layer, int32_t head, kernels::Phase phase,
                    const Merge& merge, const RopeAngles& angles, PositionMode positions);
 

@@ -1,4 +1,4 @@
-// Chooses a session's eviction step by who keeps the lists.
+// Chooses how a session evicts: on the device if the cache is device-resident, otherwise on the host.
 #include "engine/session/device_eviction.h"
 #include "engine/session/host_eviction.h"
 

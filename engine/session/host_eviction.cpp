@@ -1,3 +1,5 @@
+// Asks the policy, then evicts in lists and cache: HostLists::evict_chunk and KvCache::compact after a chunk,
+// HostLists::evict_token and KvCache::drop after a generated token.
 #include "engine/session/host_eviction.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // A session's eviction step over lists that the host keeps: accumulates signals, asks the policy, evicts, and calls
-// observers and sinks. Its buffers are reused from step to step.
+// observer and sink. Its buffers are reused from step to step.
 #pragma once
 
 #include "engine/cache/host_lists.h"
@@ -19,7 +19,7 @@ public:
     void evict(std::span<const AttendedLayer> layers, int32_t chunk, kernels::Phase phase) override;
 
 private:
-    struct Seen { // observation of one layer, until its eviction
+    struct Seen { // what was observed of one layer, kept until it is evicted
         LayerObservation observation;
         std::vector<std::vector<float>> entropies; // [kv_heads][n]
     };
@@ -34,7 +34,7 @@ private:
     void merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges);
     void report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges);
 
-    Session& s_; // steps_seen_ is that of the super-chunk's first chunk
+    Session& s_; // s_.steps_seen_ excludes all chunks of the current super-chunk
     HostLists lists_;
     LayerAngles angles_;
     std::vector<Seen> seen_; // [layers]

@@ -46,7 +46,7 @@ MemoryPlanner::MemoryPlanner(const Model& model, uint64_t available)
       model_(Model::with_weights_of(model, counting_)),
       weights_(counting_->loaded_bytes() + counting_->buffer_bytes()), usable_(available)
 {
-    // Data that is not in a file is a copy in memory.
+    // A mapping without a file is a copy in memory, and counts as allocated.
     for (const auto& file : model.files().mappings)
         (file->is_file() ? mapped_ : weights_) += file->bytes().size();
 }
@@ -92,7 +92,7 @@ Text MemoryPlanner::what_fits(const SessionOptions& options, int sessions) const
     };
     const int32_t given = set_up(options, model_->config(), backend_.at_once()).options.budget;
     int32_t good = 0, bad = std::min(given, model_->config().context);
-    for (int32_t budget = bad / 2; budget > 0 && good == 0; budget /= 2) // until a budget fits
+    for (int32_t budget = bad / 2; budget > 0 && good == 0; budget /= 2) // halves the budget until it fits
         (fits_with(budget) ? good : bad) = budget;
     while (good > 0 && bad - good > std::max(1, good / 64)) {
         const int32_t middle = good + (bad - good) / 2;
@@ -138,8 +138,8 @@ int32_t full_pages(int32_t tokens)
 
 } // namespace
 
-// Between two attention windows of its layers, a session's memory is linear in its budget, so two plans in each of
-// these ranges determine all others.
+// A session's memory is linear in its budget between one attention window of its layers and the next larger one. So
+// two plans in each of these ranges determine all others.
 int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int sessions) const
 {
     SessionOptions tried = options;
@@ -153,7 +153,7 @@ int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int session
             return HUGE_VAL; // too small for the policy's parameters
         }
     };
-    std::set<int32_t, std::greater<>> begins = {0}; // where the ranges begin, descending
+    std::set<int32_t, std::greater<>> begins = {0}; // budgets at which the ranges begin, descending
     for (int32_t l = 0; l < model_->config().layers; ++l)
         if (const int32_t window = model_->config().plan(l).window; window < most) begins.insert(window);
     int32_t end = most;

@@ -2,8 +2,8 @@
 // to it, host memory before a session starts.
 //
 // On the CPU, weights are mapped from their file. They need not fit into memory, but pages that do not are read
-// again for every chunk and every token, which is slow. So only allocated memory can be too much; mapped memory
-// gives a warning.
+// again for every chunk and every token, which is slow. So a session is refused for allocated memory only; mapped
+// memory gives a warning.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +24,7 @@ struct MemoryPlan {
     uint64_t total() const { return weights + sessions + scratch; }
 };
 
-// Builds the model and its sessions as they will be, on a backend that only counts allocations.
+// Builds the model and its sessions, as they will be, on a backend that only counts allocations.
 class MemoryPlanner {
 public:
     // Plans for a device. Throws Error as open_model does. The backend must outlive this.
@@ -33,7 +33,7 @@ public:
     MemoryPlanner(const Model& model, uint64_t available);
 
     const ModelConfig& config() const { return model_->config(); }
-    // The memory of that many simultaneous sessions. Throws Error (Usage) as Session does.
+    // The memory of `sessions` simultaneous sessions. Throws Error (Usage) as Session does.
     MemoryPlan plan(const SessionOptions& options, int sessions) const;
 
     // Throws Error (Resources, MemoryPlanDoesNotFit), which names settings that fit, if memory is too small.
@@ -41,9 +41,9 @@ public:
 
     // The largest budget that fits, at most the model's context; 0: none.
     int32_t largest_budget(const SessionOptions& options, int sessions) const;
-    // A sentence if the mapped file does not fit beside the allocated memory, or only just.
+    // Returns a sentence if the mapped file does not fit beside the allocated memory, or barely fits.
     std::optional<Text> warning(const SessionOptions& options, int sessions) const;
-    uint64_t mapped() const { return mapped_; } // bytes of weights in files
+    uint64_t mapped() const { return mapped_; } // bytes of weights that are mapped from files
     uint64_t usable() const { return usable_; }
 
 private:

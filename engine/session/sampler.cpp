@@ -99,8 +99,8 @@ int32_t Sampler::best_needed() const
     if (needed == 0) return 0;
     if (options_.repeat_penalty != 1) {
         const size_t penalized = remembered().size();
-        // A penalty above 1 lowers the logits of recent tokens; at worst these were the best. Below 1 it raises
-        // them, from any place in the order.
+        // A penalty above 1 lowers the logits of recent tokens. At worst these were the best, so as many more are
+        // needed. A penalty below 1 may make any recent token the best, so all logits are needed.
         if (options_.repeat_penalty < 1 && penalized > 0) return 0;
         needed += penalized;
     }
@@ -123,7 +123,8 @@ void Sampler::consider(TokenId id, float logit)
     candidates_.push_back({id, logit});
 }
 
-// Gives the same result for all tokens as for only the best: tokens that top-k removes have no influence.
+// Chooses the same token from the best logits alone as from all of them: tokens that top-k removes have no
+// influence.
 TokenId Sampler::choose()
 {
     penalize_repeats();
@@ -185,8 +186,8 @@ void Sampler::keep_top_k()
 {
     const auto top_k = static_cast<size_t>(options_.top_k);
     if (top_k == 0 || top_k > candidates_.size()) return;
-    // Sorted, so that sums over the candidates depend neither on the library's partitioning nor on the tokens left
-    // out.
+    // Sorts, so that sums over the candidates depend neither on how the library would partition them nor on the
+    // tokens that are left out.
     std::partial_sort(candidates_.begin(), candidates_.begin() + options_.top_k, candidates_.end(), likelier);
     candidates_.resize(top_k);
 }

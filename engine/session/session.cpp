@@ -29,8 +29,8 @@ void reserve_scratch(const Model& model, const CacheShape& cache, const Transfor
     model.backend().reserve(work_bounds(model, cache, transformer, model.matrices()));
 }
 
-// Reports the losses of a super-chunk's tokens; `logits` are those before the first of them, at stream index
-// `first`.
+// Reports the losses of a super-chunk's tokens. `first`: stream index of the first of them; `logits`: those that
+// predict it.
 void report_losses(Transformer& transformer, std::span<const float> logits, std::span<const TokenId> tokens,
                    uint64_t first, const FeedOptions& options)
 {
@@ -147,7 +147,7 @@ bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
     const uint64_t seen = tokens_seen_;
     pending_.insert(pending_.end(), tokens.begin(), tokens.end());
     if (run(std::ssize(pending_) / options_.chunk * options_.chunk, options)) return true;
-    if (tokens_seen_ == seen) pending_ = waiting; // an earlier call fed them
+    if (tokens_seen_ == seen) pending_ = waiting; // tokens that an earlier call fed stay pending
     return false;
 }
 
@@ -204,8 +204,8 @@ try {
         const int64_t whole = rows / options_.chunk, rest = rows % options_.chunk;
         std::vector<int32_t> chunks(static_cast<size_t>(whole), options_.chunk);
         if (rest > 0) chunks.push_back(static_cast<int32_t>(rest));
-        // The next rows overwrite the activations that the last token's logits are computed from. The logits are
-        // needed for the next token's loss, and if a stop undoes the next rows.
+        // The next rows overwrite the activations that the last token's logits are computed from. These logits are
+        // needed for the next token's loss, and again if a stop within the chunk undoes it.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
         if (!transformer_.prefill(batch, chunks, tokens_seen_, question_ids_, cache_, *eviction_, options.stop)) {
@@ -249,7 +249,7 @@ void Session::set_pins(const Pins& pins)
     auto policy = policy_beside(pins);
     const auto question_rows = static_cast<int32_t>(question_ids_.size());
     const CacheShape shape = cache_shape(*model_, options_, *policy, question_rows);
-    // With pins, a retrieval policy reads fewer other tokens.
+    // The forward pass is made for the number of tokens that a retrieval policy reads, which depends on the pins.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
         shape.resident != cache_.shape().resident || policy->retrieval()) {
         rebuild(*policy, pins, question_rows);

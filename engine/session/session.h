@@ -5,7 +5,8 @@
 // generated token, or from the last time an incomplete chunk was computed (generate, fork, finish).
 //
 // Not thread-safe; sessions that share a model's backend must take turns. Cancelling takes effect between
-// super-chunks (within a chunk if chunks take long) and between tokens; the session is then as after the last one.
+// super-chunks (within a chunk if chunks take long) and between tokens; the session is then as after the last
+// complete chunk or token.
 #pragma once
 
 #include <functional>
@@ -42,7 +43,7 @@ struct Selection {
 struct FeedOptions {
     std::stop_token stop;
     std::function<void(const Telemetry&)> progress; // after every super-chunk
-    // Receives the loss of every token but a stream's first: -log p(token | tokens kept by the policy).
+    // Called with the loss of every token but a stream's first: -log p(token | tokens kept by the policy).
     std::function<void(uint64_t index, TokenId token, double nll)> loss;
 };
 
@@ -83,15 +84,15 @@ public:
     int64_t pending() const { return std::ssize(pending_); }
 
     // Sets the question rows: from now on every prefill chunk is followed by these tokens, as rows that attend to
-    // the kept tokens, to the chunk and to one another. Signals are those of both as one chunk; then the question
-    // rows are removed, and everything else is bit for bit as without them. Empty: off. Throws Error: Usage
-    // (BudgetDoesNotFit) if they do not fit the model's positions beside budget and chunk, Failed (UnknownToken),
-    // Resources; then nothing has changed.
+    // the kept tokens, to the chunk and to one another. The policy gets the signals of chunk and question rows as
+    // of one chunk. Then the question rows are removed, and everything else is bit for bit as without them. Empty:
+    // off. Throws Error: Usage (BudgetDoesNotFit) if they do not fit the model's positions beside budget and chunk,
+    // Failed (UnknownToken), Resources; then nothing has changed.
     void set_question_ids(std::vector<TokenId> tokens);
     const std::vector<TokenId>& question_ids() const { return question_ids_; }
 
-    // Cancelled without tokens: nothing was computed, and an incomplete chunk stays pending. Full: an unbounded
-    // policy has no room for more.
+    // If it is cancelled without a token, nothing was computed, and an incomplete chunk stays pending. It ends as
+    // Full if an unbounded policy has no room for more tokens.
     GenerateResult generate(const GenerateOptions& options);
     // Decodes tokens that were generated from here before, one at a time, so that the cache is restored exactly;
     // `ended`: the sampler then chose an end of text. The sampler draws once per token, so that a sampler which
@@ -117,7 +118,8 @@ public:
     SessionState state();            // changes nothing; pending tokens are part of the state
     // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);
-    // Throws Error (Failed) if the state belongs to another model, target or setting, or is inconsistent.
+    // Throws Error (Failed) if the state was saved with another model or SIMD target, if its settings are
+    // impossible here, or if it is inconsistent.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
     // Uses the caller's policy, made as for the saved session.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
@@ -125,8 +127,8 @@ public:
 
     // Continues from another session's state under other options: the policy starts anew on the kept tokens, and
     // lists that are too long for it are cut to its budgets with the next chunk. KV type and positions are those of
-    // the state. Throws Error: Usage (PolicyCannotContinue) if the policy needs lists of equal length or with equal
-    // tokens and they are not; otherwise as the constructor and restore do.
+    // the state. Throws Error: Usage (PolicyCannotContinue) if the policy needs lists of equal length, or with the
+    // same tokens, and the state has others; otherwise as the constructor and restore do.
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                           const SessionOptions& options);
     // Uses the caller's policy.

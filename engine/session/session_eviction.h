@@ -15,7 +15,7 @@ public:
     virtual TokenLists& lists() = 0;
     // Copies the lists for another session with a cache of the same shape. REQUIRES: synced.
     virtual std::unique_ptr<SessionEviction> clone(Session& other) const = 0;
-    virtual void plan_token() {} // before a generated token, unless there is an observer
+    virtual void plan_token() {} // called before each generated token, unless there is an observer
 };
 
 } // namespace palimpsest::engine

@@ -10,7 +10,7 @@
 
 namespace palimpsest::engine {
 
-inline constexpr int32_t default_budget = 2048; // tokens; the help of the command names it
+inline constexpr int32_t default_budget = 2048; // tokens; `palimpsest doctor` shows it
 
 struct SessionOptions {
     PolicySpec policy{"treekv", {}};
@@ -22,13 +22,14 @@ struct SessionOptions {
     // The most question rows to expect (Session::set_question_ids); lists that borrow slots leave room for them.
     int32_t question_room = 0;
     PositionMode positions = PositionMode::Contiguous;
-    // None: BF16 for BF16 models if the device is fast with it, else F16; with Q8_0, it is the staging type.
+    // None: BF16 for BF16 models if the device is fast with it, else F16. With Q8_0, the staging buffer has the
+    // type that None would choose.
     std::optional<kernels::DType> kv_type;
     // Rows of a super-chunk, at least one chunk; no effect on results. 0: the backend's preference.
     int32_t rows_at_once = 0;
-    // Whether feed() can be stopped within a chunk, which needs a staging buffer per layer instead of one.
-    // None: true if a chunk takes longer than a stop may wait, and rows_at_once is limited to that time; if given,
-    // rows_at_once is not limited. No effect on results.
+    // Whether feed() can be stopped within a chunk, which needs a staging buffer per layer instead of one. None:
+    // true if a chunk takes longer than a stop may wait; super-chunks are then limited to that time, too. If a
+    // value is given, they are not limited. No effect on results.
     std::optional<bool> stops_within_chunk{};
     // Upper bound of positions, which selects the rotary angles (RopePlan::long_factors). None: follows from budget
     // and chunk. Set it to make a session compute as another one with a different budget.

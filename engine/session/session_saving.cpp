@@ -74,8 +74,8 @@ void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const
             refuse(Text("the lists of layer {0} differ in length", i / heads));
 }
 
-// Averaging scores over heads rank by rank would otherwise mix different tokens, and read beyond a list that holds
-// fewer pinned ones.
+// Refuses lists of different tokens for a policy that averages scores over heads, rank by rank: it would mix the
+// scores of different tokens, and read beyond the end of a list that holds fewer pinned tokens.
 void check_same_tokens(const SessionState& state, const Policy& policy, const CacheShape& shape)
 {
     if (!policy.heads_hold_same()) return;
@@ -95,7 +95,7 @@ try {
     refuse(Text("its settings are not possible here: {0}", error.text()));
 }
 
-// A state has logits and a last token if and only if tokens were fed; their number fits the stream index.
+// A state has logits and a last token if and only if tokens were fed; their number fits into a stream index.
 void check_stream(const SessionState& state, const ModelConfig& model)
 {
     const bool fed = state.tokens_seen > 0;
@@ -144,7 +144,7 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
 
 namespace {
 
-// Keeps a token that was fed out of the lists; its row stays the next free one of each list.
+// Adds the fed token to no list, so that the next token overwrites its row.
 class ForgetToken final : public LayerEviction {
 public:
     void evict(std::span<const AttendedLayer>, int32_t, kernels::Phase) override {}

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t longest_chunk = 1 << 20;
 
-// Operations of one token's forward pass, without attention and logits.
+// Floating-point operations of one token's forward pass, without attention and logits.
 double operations(const ModelConfig& m)
 {
     const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
@@ -23,7 +23,7 @@ double operations(const ModelConfig& m)
 }
 
 // Whether the budget limits what is kept or, for a retrieval policy, what is read. The default budget depends on
-// this; this does not depend on the budget, so any value will do.
+// the answer. The answer is the same for every budget, so this asks with any.
 bool is_limited(const PolicySpec& spec, const ModelConfig& model)
 {
     constexpr int32_t any_budget = 1 << 20;
@@ -294,7 +294,7 @@ CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths
         held += list_lengths[i];
     }
     shape.total_slots = std::max(shape.total_slots, held);
-    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists cannot share slots
+    if (shape.resident) shape.total_slots = slots_of_limits(shape); // device-resident lists cannot share slots
     return shape;
 }
 

@@ -15,11 +15,12 @@
 namespace palimpsest::engine {
 
 struct SessionSetup {
-    SessionOptions options; // budget, KV type and super-chunks filled in; policy as requested
+    SessionOptions options; // with budget, KV type and rows of a super-chunk filled in; the policy as requested
     std::unique_ptr<Policy> policy;
 };
 
-// Throw Error (Usage) for options that do not fit the model or one another.
+// Fills in defaults and makes the policy. Throws Error (Usage) for options that do not fit the model or one
+// another.
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once);
 // Uses the caller's policy.
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once,

@@ -18,10 +18,10 @@ struct ListAtRest {
     std::vector<std::byte> keys, values; // [tokens, head_dim] in rank order, in the KV type
 };
 
-// The integrity check: the likeliest tokens after the last token is fed once more. A restored session must predict
-// the same.
+// The integrity check: the tokens that the model predicts when the last token is fed once more. A restored session
+// must predict the same.
 struct IntegrityCheck {
-    std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for the token
+    std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for one more token
     std::vector<float> logits;
     bool operator==(const IntegrityCheck&) const = default;
 };

@@ -7,7 +7,8 @@
 
 namespace palimpsest::tests {
 
-// Ranks of a list in the order in which refreekv counts and keeps them. `score`: used for ranking=score.
+// Ranks of a list in the order in which refreekv counts and keeps them: by position (ranking=position: sinks, then
+// from newest to oldest) or by `score` (ranking=score: sinks and recent tokens, then from best to worst).
 std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::vector<double>& score,
                                 bool by_position);
 

@@ -9,7 +9,7 @@ namespace palimpsest::engine {
 
 namespace {
 
-// The indices below their limits, which share the remaining slots.
+// The indices whose shares are not fixed at their limits yet, and the slots that remain for them.
 struct Sharers {
     std::vector<size_t> active;
     int64_t left = 0;

@@ -4,7 +4,8 @@
 
 namespace palimpsest::engine {
 
-// One layer can get all slots that the others have no candidates for.
+// A layer gets more than its share of slots if other layers have too few candidates to use theirs: all slots at
+// most.
 int32_t FittedProfile::most(int32_t) const
 {
     return static_cast<int32_t>(

@@ -6,9 +6,9 @@
 
 namespace palimpsest::engine {
 
-// Follows PyramidKV's authors: a prompt within the budget is not cut, one of up to twice the mean slots is cut to
-// the same length in all layers, and a longer one by the profile, where no layer gets more slots than it has
-// candidates and the total is used up.
+// Follows PyramidKV's authors: a prompt within the budget is not cut. One of up to twice the mean slots is cut to
+// the same length in all layers. A longer one is cut by the profile; no layer gets more slots than it has
+// candidates, and the others share what it leaves.
 class FittedProfile final : public Budget {
 public:
     struct Shape {

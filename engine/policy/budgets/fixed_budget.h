@@ -10,8 +10,8 @@ namespace palimpsest::engine {
 
 enum class Profile : uint8_t {
     Linear,      // PyramidKV, eq. 1: from 2 - 1/beta to 1/beta of the mean
-    Geometric,   // (2 beta - 1)^-x over the layers' height x in [0, 1]
-    Exponential, // a floor of 1/beta of the mean, and beta^-x over it
+    Geometric,   // (2 beta - 1)^-x, where x is the layer's height in [0, 1]: 0 at the bottom
+    Exponential, // a floor of 1/beta of the mean, and above it beta^-x
 };
 
 // Slots of each layer, none above `limit`; they sum to layers * mean, or all equal the limit. REQUIRES: beta >= 1.
@@ -25,8 +25,8 @@ public:
 
     int32_t most(int32_t layer) const override { return slots_[static_cast<size_t>(layer)]; }
     int64_t total() const override;
-    // False for a profile that happens to be flat: with other pins it was not flat, and the lists may still have
-    // the lengths of that time.
+    // False even for a profile that happens to be flat: with other pins it may have been uneven, and the lists may
+    // still have the lengths of that time.
     bool is_uniform() const override { return is_uniform_; }
     bool is_constant() const override { return true; }
     void slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result) override;

@@ -34,7 +34,7 @@ std::span<const Candidate> HeadShares::best_of(std::span<const ListCut> heads, s
     return std::span(candidates_).first(count);
 }
 
-// D_h: how many of the `best` best candidates of all heads belong to each head.
+// Sets counts[h], Ada-KV's D_h: how many of the layer's `best` best candidates belong to head h.
 void HeadShares::count_best(std::span<const ListCut> heads, size_t best, std::vector<double>& counts)
 {
     size_t all = 0;
@@ -43,7 +43,7 @@ void HeadShares::count_best(std::span<const ListCut> heads, size_t best, std::ve
         all += heads[h].candidates();
     }
     if (all <= best) return;
-    constexpr size_t few = 4; // per head; a generated token adds fewer
+    constexpr size_t few = 4; // per head; so few evicted entries are found faster than the kept ones
     const bool from_below = all - best <= few * heads.size();
     if (!from_below) std::fill(counts.begin(), counts.end(), 0.0);
     for (const Candidate& candidate : from_below ? worst_.collect(heads, all - best) : best_of(heads, best))

@@ -1,5 +1,5 @@
-// Divides a layer's slots between its heads: focused heads give some to diffuse ones (Ada-KV;
-// docs/policies-spec.md, adakv).
+// Divides a layer's slots between its heads: heads whose attention is focused on few tokens give some to heads
+// whose attention is spread out (Ada-KV; docs/policies-spec.md, adakv).
 #pragma once
 
 #include "engine/policy/budgets/budget.h"
@@ -9,8 +9,8 @@ namespace palimpsest::engine {
 
 class HeadShares final : public Budget {
 public:
-    // `layers`: slots of a list before sharing. `floor`: the share of them that a head always keeps, in [0, 1].
-    // `most`: most slots of a list, so that its positions fit the context.
+    // `layers`: gives the slots of each list before they are shared. `floor`: the share of them that a head always
+    // keeps, in [0, 1]. `most`: most slots that a list may get, so that its positions fit the context.
     HeadShares(std::unique_ptr<Budget> layers, int32_t kv_heads, double floor, int64_t most);
     HeadShares(const HeadShares& other);
 

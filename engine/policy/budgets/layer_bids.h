@@ -14,12 +14,13 @@ class LayerWeight {
 public:
     virtual ~LayerWeight() = default;
     virtual void add_needs(SignalNeeds& needs) const = 0;
-    // Returns the weight's natural logarithm, so that no temperature overflows it; minus infinity for a weight of
-    // 0.
+    // Returns the natural logarithm of the weight, which does not overflow at low temperatures as the weight would;
+    // minus infinity for a weight of 0.
     virtual double log_weight(std::span<const ListCut> heads, const LayerObservation& seen) const = 0;
 };
 
-// PyramidKV's adaptive variants: a statistic of the attention rows, computed by the backend.
+// Weighs a layer by a statistic of its attention rows, which the backend computes; for the adaptive variants of
+// PyramidKV's allocation.
 class RowWeight final : public LayerWeight {
 public:
     explicit RowWeight(kernels::RowStatistic statistic) : statistic_(statistic) {}
@@ -33,7 +34,7 @@ private:
     kernels::RowStatistic statistic_;
 };
 
-// CAKE's preference: entropy and variance of the attention to the entries before the recent window.
+// CAKE's preference score: entropy and variance of the attention that the entries before the recent tokens receive.
 class Preference final : public LayerWeight {
 public:
     Preference(double tau1, double tau2) : tau1_(tau1), tau2_(tau2) {}
@@ -45,7 +46,7 @@ private:
 };
 
 // Divides mean * layers slots by weight; no layer gets more than `most`, or more than it has candidates. Weights
-// are those of the last chunk of at least `window` tokens, and equal before the first one.
+// come from the last chunk of at least `window` tokens; before the first such chunk they are equal.
 class LayerWeightsBudget final : public Budget {
 public:
     struct Sizes {

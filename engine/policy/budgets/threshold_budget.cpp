@@ -8,7 +8,7 @@ namespace palimpsest::engine {
 
 namespace {
 
-// Best first; ties: the lower entry.
+// Sorts entries, best score first; ties: the lower entry first.
 template<class Iterator>
 void sort_by_score(Iterator first, Iterator last, std::span<const double> scores)
 {
@@ -46,8 +46,8 @@ void NormThreshold::add_needs(SignalNeeds& needs) const
     if (rule_.norm == NormOf::Heads) needs.head_moments = true;
 }
 
-// Adds to each norms_[i] the norm of one head's attention over the first i entries of the order; beyond the list's
-// length, the norm of the whole list.
+// Adds to each norms_[i] the norm of one head's attention to the first i entries of order_, or to the whole list if
+// it is shorter.
 template<class Attention>
 void NormThreshold::add_norms(const Attention& attention)
 {

@@ -1,5 +1,5 @@
-// As many slots as attention needs to reach a threshold, up to a cap (docs/policies-spec.md, refreekv and
-// twilight-evict).
+// Budgets that give each list as many slots as it needs to hold a given share of the attention, up to a cap
+// (docs/policies-spec.md, refreekv and twilight-evict).
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 // The order in which entries are added until the threshold is reached.
 enum class Ranking : uint8_t {
     Position, // sinks, then the others from newest to oldest
-    Score,    // sinks and the recent window, then the others from best to worst
+    Score,    // sinks and recent tokens, then the others from best to worst
 };
 
 // The numbers whose norm is computed.
@@ -22,15 +22,15 @@ enum class NormOf : uint8_t {
 };
 
 // ReFreeKV: keeps the first entries of a ranking that hold 1 - threshold of the attention's norm, averaged over the
-// layer's query heads. Each list has its own ranking; all lists of a layer get the same length. The first
-// `full_layers` layers keep as many as the cap. Cost: a square root per entry and query head.
+// layer's query heads. Each list has its own ranking; all lists of a layer get the same length. The lowest
+// `full_layers` layers get the cap. Cost: a square root per entry and query head.
 class NormThreshold final : public Budget {
 public:
     struct Rule {
         double threshold = 0.01;
         Ranking ranking = Ranking::Position;
         NormOf norm = NormOf::Heads;
-        int32_t mask_sinks = 0; // the first entries of a list, which count as 0 in norms
+        int32_t mask_sinks = 0; // the first entries of a list, whose attention counts as 0 in norms
         int32_t full_layers = 0;
         int64_t least = 0; // slots a list gets in any case
     };
@@ -55,14 +55,14 @@ private:
 
     Rule rule_;
     int64_t cap_, lists_;
-    // Scratch: one list's entries in the order of the ranking; [i] sum over heads of the norm of the first i
-    // entries.
+    // Scratch. order_: one list's entries in the order of the ranking. norms_[i]: norm of the attention to the
+    // first i entries of that order, summed over heads.
     std::vector<uint32_t> order_;
     std::vector<double> norms_;
 };
 
-// Twilight's top-p as an eviction budget: takes the smallest best-first set that holds this share of a list's
-// attention, and counts those of its entries that are between the protected ends.
+// Twilight's top-p as an eviction budget: takes entries best first until they hold this share of the list's
+// attention. The slots are the number of taken entries between the protected ends.
 class MassThreshold final : public Budget {
 public:
     MassThreshold(double share, const PolicyContext& context, int64_t cap);

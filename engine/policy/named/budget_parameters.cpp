@@ -18,7 +18,7 @@ enum class Allocation : uint8_t { Linear, Geometric, Exponential, Entropy, Gini,
 
 constexpr double beta_limit = 1e6;
 
-// Used both to describe the key and to parse it.
+// The choices of the key `budget`, for its description and for parsing it.
 Choices<Spread> spreads(const BudgetAxis& axis)
 {
     Choices<Spread> all = {{"uniform", Spread::Uniform}, {"pyramid", Spread::Pyramid}};

@@ -13,7 +13,7 @@
 
 namespace palimpsest::engine {
 
-// Window of row statistics for signals over all queries, whose own window is infinite; PyramidKV's value.
+// BudgetBasis::window for signals over all queries, which have no window of their own; PyramidKV's value.
 inline constexpr int32_t statistics_window = 8;
 
 // Which budget keys a policy's scores allow.
@@ -25,11 +25,11 @@ struct BudgetAxis {
 // The slots that a policy starts from.
 struct BudgetBasis {
     ProtectedEnds ends;
-    int64_t slots = 0; // m of the uniform budget
-    // Least tokens of a chunk for an observed allocation: the signal's window.
+    int64_t slots = 0; // m: slots of a list if all lists get equally many
+    // An allocation that observes attention ignores chunks of fewer tokens than this, the window of the signal.
     int32_t window = statistics_window;
-    BudgetAxis axis = {};  // the one passed to the infos, so that only described keys are accepted
-    bool constant = false; // fixed profiles are not fitted to the text with schedule=once
+    BudgetAxis axis = {};  // as passed to add_budget_infos, so that only described keys are read
+    bool constant = false; // true: a profile is not fitted to the text, even with schedule=once
 };
 
 // Append the descriptions of the keys.
@@ -42,10 +42,10 @@ void add_allocation_infos(std::vector<ParameterInfo>& infos, bool with_pyramid =
 // Reads all keys: budget=uniform (default), pyramid or auto; then heads. Throws Error (Usage).
 std::unique_ptr<Budget> read_budget(PolicyParameters& parameters, const PolicyContext& context,
                                     const BudgetBasis& basis);
-// Like read_budget, without heads and floor.
+// Like read_budget, but does not read heads and floor.
 std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyContext& context,
                                     const BudgetBasis& basis);
-// PyramidKV's allocation over layers by `allocation` and `beta`.
+// Reads `allocation` and `beta`: PyramidKV's division of slots between layers.
 std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const PolicyContext& context,
                                         const BudgetBasis& basis);
 // Reads heads=uniform (default) or ada over the slots of `layers`; returns `layers` if heads share a mean score.

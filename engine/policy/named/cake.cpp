@@ -9,7 +9,7 @@ namespace {
 
 constexpr PoolingDefault pooling{.pooling = Pooling::Average, .kernel = 5};
 
-// P = 1 for every layer: a single query has no variance.
+// Equal weights for all layers, with window=1: a single query has no variance.
 class EqualWeights final : public LayerWeight {
 public:
     void add_needs(SignalNeeds&) const override {}

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t state_version = 1;
 
-// None for scores that backends do not support.
+// nullopt for scores that backends do not compute.
 std::optional<kernels::ScoreRule> score_rule(ScoreKind kind)
 {
     switch (kind) {
@@ -71,8 +71,8 @@ bool ComposedPolicy::bounded() const
 bool ComposedPolicy::couples_layers() const
 {
     if (!parts_.budget) return false;
-    // With schedule=every:N one list that is too long triggers the eviction of all lists, so all layers must be
-    // examined together, unless their lists always have equal lengths.
+    // With schedule=every:N, one list that is too long makes all lists evict, so all layers must be examined
+    // together, unless all lists always have equal lengths.
     return parts_.budget->couples_layers() || parts_.selection->couples_layers() ||
            (schedule_.excess > 1 && !parts_.budget->is_uniform());
 }
@@ -133,7 +133,7 @@ void ComposedPolicy::view(std::span<const ListState> heads, LayerCuts& cuts) con
     }
 }
 
-// For plans: the lists have sizes only, no signals.
+// For plan(): the lists have sizes, but no signals.
 void ComposedPolicy::view(std::span<const uint32_t> sizes, std::span<const uint32_t> pinned, LayerCuts& cuts) const
 {
     cuts.lists.clear();
@@ -161,7 +161,8 @@ void ComposedPolicy::average(std::vector<std::vector<double>>& scores)
     std::fill(scores.begin() + 1, scores.end(), mean);
 }
 
-// Pooled scores end where the recent window begins; others include the newest entry.
+// Pools and averages the scores of a layer. Pooled scores end where the recent tokens begin; others include the
+// newest token.
 void ComposedPolicy::shape(LayerCuts& cuts)
 {
     const Shaping& shaping = parts_.shaping;

@@ -28,7 +28,7 @@ struct PolicyParts {
 
 class ComposedPolicy final : public Policy {
 public:
-    // `parts` are made for the budget without the pinned tokens.
+    // `parts` are made for the part of the budget that the pins leave.
     ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, const PolicyContext& context);
 
     const PolicySpec& resolved() const override { return resolved_; }
@@ -87,7 +87,7 @@ private:
     EvictionSchedule schedule_;
     PolicySpec resolved_;
     PolicyContext context_;
-    bool ending_ = false, ended_ = false;    // schedule=once: the eviction is due; prefill has ended
+    bool ending_ = false, ended_ = false;    // schedule=once: the one eviction is due; prefill has ended
     std::vector<LayerCuts> cuts_;            // [layers], or one if layers are not coupled
     std::vector<int32_t> slots_;             // scratch [kv_heads]
     std::vector<double> raw_;                // scratch: scores of one list before they are pooled

@@ -98,7 +98,8 @@ LadderPattern ladder_pattern(Pattern pattern)
     }
 }
 
-// The ablations without tiles: keep the newest tokens, or the oldest and the `recent` newest.
+// The paper's ablations without tiles: pattern=recent keeps sinks and the newest tokens, pattern=old the oldest
+// tokens and the `recent` newest.
 PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings, const PolicyContext& context)
 {
     const int32_t budget = context.budget;

@@ -9,11 +9,11 @@ namespace palimpsest::engine {
 
 namespace {
 
-// Local layers keep the last tokens; in the other layers the named policy acts, which numbers only those.
+// Keeps the last tokens in local layers. In the other layers a named policy acts, which counts only these.
 class LocalLayers final : public Policy {
 public:
-    // `kept`: [layers] tokens that a local layer keeps; 0: `named` acts there. `named` is made for the number of
-    // such layers; if there are none, it serves for its name and defaults only.
+    // `kept`: [layers] tokens that a local layer keeps; 0: `named` acts there. `named` is made as if the model had
+    // only those layers; if there are none, it only supplies its name and defaults.
     LocalLayers(std::unique_ptr<Policy> named, std::vector<int32_t> kept, int32_t kv_heads)
         : named_(std::move(named)), kept_(std::move(kept)), kv_heads_(kv_heads)
     {
@@ -126,7 +126,7 @@ private:
     std::unique_ptr<Policy> named_;
     Policy* acting_ = nullptr;     // named_, or null if it acts in no layer
     std::vector<int32_t> kept_;    // [layers]
-    std::vector<int32_t> numbers_; // [layers] of a layer among those the policy acts in, or -1
+    std::vector<int32_t> numbers_; // [layers] number of a layer among those the policy acts in; -1: local
     int32_t kv_heads_;
     bool of_acting_ = false; // the last select or plan was by acting_
 };

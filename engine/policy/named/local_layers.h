@@ -13,8 +13,8 @@ namespace palimpsest::engine {
 // effect there. The policy acts in the remaining layers as if the model had only those: budgets that are shared or
 // depend on the layer are spread over them alone. With a retrieval policy, every layer with a window keeps its
 // window and reads all of it. With original positions, every layer with a window keeps the last min(w, c) tokens,
-// because a token's distance is then not a difference of ranks. Throws Error as make_policy does. REQUIRES: one
-// window per layer.
+// because attention counts a window in ranks, and differences of ranks are not distances in the text once other
+// tokens are evicted. Throws Error as make_policy does. REQUIRES: one window per layer.
 std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext& context,
                                     std::span<const int32_t> windows, PositionMode positions);
 

@@ -7,7 +7,8 @@
 
 namespace palimpsest::engine {
 
-// PolicyInfo::positions and ::cost that several policies share. Original positions are those of their papers.
+// Texts of PolicyInfo::positions and ::cost that several policies share. The papers of these policies use original
+// positions.
 inline Text original_within_context()
 {
     return Text(

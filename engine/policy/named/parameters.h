@@ -35,10 +35,10 @@ std::vector<std::string> names_of(const Choices<T>& choices)
     return names;
 }
 
-// The description of a key whose values are names, of which the first is the default if none is given.
+// The description of a key whose values are names. If `default_name` is empty, the first choice is the default.
 ParameterInfo choice_info(const std::string& key, Text meaning, const std::vector<std::string>& choices,
                           const std::string& default_name = {});
-ParameterInfo flag_info(const std::string& key, Text meaning); // false unless given
+ParameterInfo flag_info(const std::string& key, Text meaning); // a key that is true or false; false by default
 
 // Ranges of numbers, which may be formulas: "0 to budget - sinks".
 Text range_of(std::string_view least, std::string_view most);

@@ -22,7 +22,7 @@ struct PolicyInfo {
     Text signals;                  // "none", "attention of all queries"
     Text cost;                     // "nothing beyond the model's own attention"
     Text positions;                // which positions it uses unless others are asked for
-    bool prefers_original = false; // original positions, where the input is known and fits the context
+    bool prefers_original = false; // uses original positions where the whole input is known and fits the context
     Text paper;
     std::vector<ParameterInfo> parameters;
 };

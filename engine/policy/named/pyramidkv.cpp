@@ -12,6 +12,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const WindowFrame frame = read_window(parameters, context, 8);
     const Shaping shaping = read_pooling(parameters, pooling);
+    // The slots of each layer: layer_profile in engine/policy/budgets/fixed_budget.cpp, or budgets/layer_bids.h.
     auto layers = read_allocation(parameters, context, frame.basis());
     std::unique_ptr<Selection> selection = std::make_unique<TopK>();
     if (parameters.flag("nested", false)) selection = std::make_unique<NestedTopK>();

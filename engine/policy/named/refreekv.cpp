@@ -12,7 +12,7 @@ namespace palimpsest::engine {
 
 namespace {
 
-// The number of averaged rows, or a percentage of the list.
+// Reads the key `rows`: the number of averaged rows, or a percentage of the list.
 void read_rows(PolicyParameters& parameters, Signal& signal)
 {
     const std::string given = parameters.text("rows", "1");
@@ -48,8 +48,8 @@ NormThreshold::Rule read_rule(PolicyParameters& parameters)
     return rule;
 }
 
-// Tokens that a stream with a budget keeps in any case: one row may not need them, but evicted tokens cannot come
-// back.
+// Reads the key `floor`: how many tokens are kept in any case while a stream is read with a budget. A single row
+// may not attend to them, but evicted tokens cannot come back.
 int64_t read_floor(PolicyParameters& parameters, const PolicyContext& context)
 {
     const int32_t budget = context.budget;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr BudgetAxis axis{.by_norm = false};
 
-// Evicts down to `less` entries below the budget, after which the list refills (hysteresis).
+// Evicts down to `less` entries below the budget, so that the list can grow again before the next eviction
+// (hysteresis).
 class DropTo final : public StatelessSelection<DropTo> {
 public:
     explicit DropTo(uint32_t less) : less_(less) {}

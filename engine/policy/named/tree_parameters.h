@@ -30,8 +30,8 @@ Text signals_of_tree();
 Text cost_of_tree();
 std::vector<ParameterInfo> tree_parameter_infos();
 
-// `constant_budget`: a profile over layers is not fitted to the text. Throws Error (Usage) if a value is bad or no
-// slot is left between sinks and recent.
+// `constant_budget`: true if a profile over layers must not be fitted to the text. Throws Error (Usage) if a value
+// is bad or no slot is left between sinks and recent.
 TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
                                     bool constant_budget = false);
 

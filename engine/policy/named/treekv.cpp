@@ -1,3 +1,4 @@
+// treekv. HigherScore (engine/policy/selection/tile_rule.h) chooses the kept entry of a pair and decides ties.
 #include "engine/policy/named/named_policy.h"
 #include "engine/policy/named/tree_parameters.h"
 #include "engine/policy/selection/cyclic_tile.h"
@@ -41,7 +42,6 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 } // namespace
 
-// Ties and the pair's choice: HigherScore, engine/policy/selection/tile_rule.h.
 NamedPolicy treekv_policy()
 {
     PolicyInfo info{.name = "treekv",

@@ -16,7 +16,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
                                ends.recent, unit - 1),
                           Text("raise recent to at least {0}", unit - 1));
     const auto slots = static_cast<int32_t>(require_slots(parameters, context, ends, unit));
-    ends.recent += slots % unit; // so that exactly the budget is used
+    ends.recent += slots % unit; // slots that make no whole block become recent tokens
     const int32_t whole = slots - slots % unit;
     const Signal mean{.kind = ScoreKind::Mean, .window = unit};
     return {.budget = FixedBudget::uniform(context, whole),

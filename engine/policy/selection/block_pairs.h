@@ -12,7 +12,7 @@ namespace palimpsest::engine {
 class BlockPairs final : public Selection {
 public:
     // `unit`: entries per block. Without `by_score` the left block is always kept. REQUIRES: every list has slots
-    // for at least one block, and unit - 1 entries after them.
+    // for at least one block, and behind them unit - 1 recent entries, into which the last block may reach.
     BlockPairs(int32_t layers, int32_t unit, int32_t slots, bool by_score);
 
     void select(int32_t layer, std::span<const ListCut> heads,
@@ -34,7 +34,7 @@ private:
     bool by_score_;
     CyclicTile pairs_;             // schedule over blocks
     std::vector<uint32_t> tiles_;  // of the current layer
-    std::vector<uint32_t> blocks_; // [place] block that is there now
+    std::vector<uint32_t> blocks_; // [place] the block that is at this place now
     TileWaves waves_;              // of tiles_
     std::vector<uint32_t> given_;  // scratch: entries evicted without comparing scores
 };

@@ -1,5 +1,6 @@
 // The tile schedule of TreeKV's pairs and LaCache's tiles (LaCache, section 3.2): a cursor moves over the middle
-// region from old to new and starts over at its end (docs/policies-spec.md, treekv and lacache).
+// region, the entries between sinks and recent ones, from old to new, and starts over at its end
+// (docs/policies-spec.md, treekv and lacache).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct TileShape {
 // Cost of next_tiles: the evicted entries.
 class CyclicTile final : public TileSchedule {
 public:
-    // `most_slots`: most slots of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries after the
-    // region.
+    // `most_slots`: most slots of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries behind
+    // the region, into which the last tile may reach.
     CyclicTile(size_t lists, int32_t most_slots, TileShape shape);
 
     uint32_t tile_size() const override { return shape_.size; }
@@ -29,7 +30,7 @@ public:
     void load(StateReader& in) override;
     std::unique_ptr<TileSchedule> clone() const override { return std::make_unique<CyclicTile>(*this); }
 
-    // Offset of the next tile in the region; the region's size if the next tile starts over.
+    // Offset of the next tile in the region. If it equals the size of the region, the next tile starts over.
     uint32_t cursor(size_t list) const { return cursors_[list]; }
 
 private:

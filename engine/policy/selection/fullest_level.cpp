@@ -5,8 +5,9 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr uint32_t highest_level = 1u << 31; // beyond any stream; adding to it cannot overflow
-constexpr size_t most_runs = 40; // a level takes twice the tokens of the one below; a stream has at most 2^32
+constexpr uint32_t highest_level = 1u << 31; // no stream reaches it, and adding 1 does not overflow
+constexpr size_t most_runs = 40; // more than any stream needs: each level takes twice the tokens of the one below,
+                                 // and a stream has at most 2^32
 
 } // namespace
 
@@ -15,7 +16,7 @@ FullestLevel::FullestLevel(size_t lists, int32_t most_slots)
 {
 }
 
-// Ties: the lower level, which comes later in `runs`.
+// Returns the run with the most entries; ties: the lower level, which comes later in `runs`.
 FullestLevel::Runs::iterator FullestLevel::fullest(Runs& runs)
 {
     auto best = runs.begin();
@@ -63,7 +64,7 @@ void FullestLevel::next_tiles(size_t list, const Extent& extent, std::vector<uin
     Runs& runs = lists_[list];
     runs.reserve(most_runs);
     places_.reset(extent.size);
-    Runs beyond = split(runs, extent.slots); // left from a region that was larger
+    Runs beyond = split(runs, extent.slots); // the region had more slots before
     size_t next = 0;
     uint32_t entering = extent.first;
     for (Run& run : runs) {
@@ -88,7 +89,7 @@ void FullestLevel::next_tiles(size_t list, const Extent& extent, std::vector<uin
     for (uint32_t size = extent.size; size > extent.budget; --size) {
         take();
         auto run = fullest(runs);
-        // If every level has one entry, the two oldest entries of the region merge.
+        // If every level has only one entry, the two oldest entries of the region form the pair.
         if (run->count == 1) {
             run = runs.begin();
             run->count = 2;
@@ -126,7 +127,7 @@ void FullestLevel::load(StateReader& in)
     for (Runs& runs : lists_) {
         runs.clear();
         const uint32_t size = in.word_within(Text("number of levels"), 0, most_slots_);
-        uint32_t above = highest_level + 1; // each level is below that of the run before
+        uint32_t above = highest_level + 1; // levels strictly decrease from run to run
         uint32_t left = most_slots_;
         for (uint32_t i = 0; i < size; ++i) {
             if (above == 0 || left == 0) StateReader::refuse(Text("its levels increase or exceed the budget"));

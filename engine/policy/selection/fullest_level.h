@@ -1,5 +1,5 @@
-// Tile schedule of treekv-log: merges entries of the level that has the most, so that every octave of age keeps
-// about equally many entries (docs/policies-spec.md, treekv-log).
+// Tile schedule of treekv-log: takes each pair from the level that has the most entries, so that about equally many
+// entries are kept for every doubling of age (docs/policies-spec.md, treekv-log).
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace palimpsest::engine {
 
-// Every entry of the middle region has a level: 0 when it moves out of the recent window; the kept entry of a pair
-// gets the higher of the two levels plus one. The two oldest entries of the fullest level form the next pair.
-// Levels never increase from old to new and depend on no score, so the run lengths are the whole state. Cost of
-// next_tiles: evicted entries times runs.
+// Every entry of the middle region, between sinks and recent tokens, has a level: 0 when it stops being recent. The
+// kept entry of a pair gets the higher of the two levels plus one. The two oldest entries of the fullest level form
+// the next pair. Levels never increase from old to new and depend on no score, so the state is a level and a length
+// for each run of entries with equal levels. Cost of next_tiles: evicted entries times runs.
 class FullestLevel final : public TileSchedule {
 public:
     FullestLevel(size_t lists, int32_t most_slots);
@@ -25,14 +25,14 @@ public:
     void load(StateReader& in) override;
     std::unique_ptr<TileSchedule> clone() const override { return std::make_unique<FullestLevel>(*this); }
 
-    // Levels by rank within the region, oldest first; entries beyond them have level 0.
+    // Levels of the region's entries, oldest first; entries behind the last of them have level 0.
     std::vector<uint32_t> levels(size_t list) const;
 
 private:
     struct Run {
         uint32_t level = 0;
         uint32_t count = 0;
-        uint32_t first = 0; // oldest place; valid during next_tiles
+        uint32_t first = 0; // place of the run's oldest entry; valid during next_tiles
     };
 
     using Runs = std::vector<Run>; // oldest first: levels strictly decrease

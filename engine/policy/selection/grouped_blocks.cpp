@@ -41,7 +41,7 @@ void GroupedBlocks::take_rounds(uint32_t quota)
     for (uint32_t r = 0; r < rounds; ++r) {
         const uint32_t of_round = quota / rounds + (r < quota % rounds ? 1 : 0);
         const auto groups = static_cast<uint32_t>(rounds_[r]);
-        // Only the first `of_round` groups can have a quota.
+        // Groups behind the first `of_round` get no block.
         for (uint32_t g = 0; g < std::min(groups, of_round); ++g) {
             take_best(static_cast<uint32_t>(g * blocks / groups), static_cast<uint32_t>((g + 1) * blocks / groups),
                       of_round / groups + (g < of_round % groups ? 1 : 0));
@@ -49,7 +49,8 @@ void GroupedBlocks::take_rounds(uint32_t quota)
     }
 }
 
-// Fills the slots that the rounds left: the best blocks that still fit, then the best single entries.
+// Fills the `left` slots that the rounds did not use: with the best blocks that still fit, then with the best
+// single entries.
 void GroupedBlocks::fill_up(const ListCut& list, uint32_t left, std::vector<uint32_t>& dropped)
 {
     auto& order = blocks_.order;

@@ -8,7 +8,8 @@ namespace palimpsest::engine {
 
 class GroupedBlocks final : public StatelessSelection<GroupedBlocks> {
 public:
-    // `block`: entries per block; rounds[r]: groups in round r. REQUIRES: all at least 1.
+    // `block`: entries per block; rounds[r]: number of stretches (groups of blocks) that round r divides the list
+    // into. REQUIRES: all at least 1.
     GroupedBlocks(int32_t block, std::vector<int32_t> rounds)
         : block_(static_cast<uint32_t>(block)), rounds_(std::move(rounds))
     {

@@ -12,7 +12,7 @@ int32_t ceil_div(int32_t a, int32_t b)
     return (a + b - 1) / b;
 }
 
-// Offsets of edge layers are clamped to the tile, so that every layer keeps K.
+// The offsets of the lowest and highest layers are clamped to the tile, so that every layer keeps K tokens of it.
 int32_t ladder_start(const LadderShape& shape, int32_t layer)
 {
     return std::clamp(layer / shape.step() - (shape.kept() - 1), 0, shape.removed());
@@ -28,7 +28,7 @@ int32_t start_of(const LadderShape& shape, LadderPattern pattern, int32_t layer)
     case LadderPattern::Reverse:
         return ladder_start(shape, shape.layers - 1 - layer);
     case LadderPattern::Even:
-        break; // has no start: its offsets are not consecutive
+        break; // its offsets are not consecutive, so it has no start
     }
     return 0;
 }

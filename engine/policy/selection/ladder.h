@@ -8,10 +8,10 @@
 namespace palimpsest::engine {
 
 enum class LadderPattern : uint8_t {
-    Stacked, // steps repeat every R + 1 layers: a token's layers are interleaved
-    Ladder,  // a token's layers are contiguous
-    Reverse, // the ladder from the top layer down
-    Even,    // all layers keep the same, evenly spaced tokens
+    Stacked, // offsets repeat every R + 1 layers, so the layers that keep a token are spread over the model
+    Ladder,  // the layers that keep a token are neighbours
+    Reverse, // as Ladder, with the layers counted from the top down
+    Even,    // all layers keep the same tokens, evenly spaced
 };
 
 // All fields count layers. REQUIRES: 0 <= overlap < span < layers.

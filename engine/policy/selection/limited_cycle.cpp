@@ -77,7 +77,7 @@ void LimitedCycle::load(StateReader& in)
     for (HeightsOf& list : lists_) {
         const auto slots = static_cast<uint32_t>(list.heights.size());
         list.cursor = in.word_within(Text("cursor"), 0, std::max(slots, 1u) - 1);
-        constexpr uint32_t highest = 1u << 31; // one per merge: no stream reaches it
+        constexpr uint32_t highest = 1u << 31; // a height grows by one per pair, so no stream reaches this
         for (uint32_t& height : list.heights) {
             height = in.word_within(Text("height"), 0, highest);
         }

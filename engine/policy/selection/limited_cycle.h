@@ -9,9 +9,9 @@
 
 namespace palimpsest::engine {
 
-// Heights start at 0; a merge gives the surviving place the higher of the two heights plus one, whichever entry
-// survives. Pairs whose left entry has reached the limit are skipped. Heights depend on no score. Cost of
-// next_tiles: linear in the list.
+// Every slot has a height, at first 0. The place of a pair's kept entry gets the higher of the two heights plus
+// one, whichever entry is kept. Pairs whose left place has reached the limit are skipped. Heights depend on no
+// score. Cost of next_tiles: linear in the list.
 class LimitedCycle final : public TileSchedule {
 public:
     // REQUIRES: slots >= 1, limit >= 1.
@@ -30,8 +30,8 @@ private:
         std::vector<uint32_t> heights; // [slots]
     };
 
-    // Finds the next rank that may still be the left of a pair, at or after a given one. Ranks are only ever
-    // closed, so path compression keeps next_tiles close to linear.
+    // Finds the next rank, at or after a given one, that may still be the left one of a pair. A closed rank never
+    // opens again, so path compression keeps next_tiles close to linear.
     class OpenRanks {
     public:
         void reset(uint32_t size); // all open

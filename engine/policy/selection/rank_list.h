@@ -1,5 +1,5 @@
-// The ranks of one list as a linked list, so that removing an entry does not move the others. It is reused by
-// every next_tiles: reset costs the number of removals, not the length of the list.
+// The ranks of one list as a linked list, so that removing an entry does not move the others. A schedule reuses it
+// in every next_tiles, since reset() costs the number of removals, not the length of the list.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ public:
 
     // The rank after `rank`; the list's size after the last one.
     uint32_t next(uint32_t rank) const { return next_[rank]; }
-    // Removes all ranks between `left` and `right`, which may be the list's size.
+    // Removes all ranks between `left` and `right`; `right` may be the list's size.
     void join(uint32_t left, uint32_t right)
     {
         next_[left] = right;

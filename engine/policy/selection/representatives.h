@@ -1,5 +1,5 @@
 // Divides the candidates into as many stretches as there are slots and keeps one entry of each: the alternatives
-// that HBW-KV compares itself with (HBW-KV, table 2; docs/policies-spec.md, hbw-kv).
+// that the paper compares HBW-KV with (table 2; docs/policies-spec.md, hbw-kv).
 #pragma once
 
 #include "engine/policy/policy.h"
@@ -16,7 +16,7 @@ public:
     bool reads_shaped() const override { return kind_ == Representative::Max; }
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
-    // For Average: the middle entry becomes the mean of its stretch.
+    // With Average, the middle entry of each stretch becomes the mean of the stretch.
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
 
 private:

@@ -19,12 +19,12 @@ struct ListCut {
     ListView view;
     ProtectedEnds ends;
     ScoreView score;
-    // Shaped scores (shaping.h) of all entries or, if pooled, of those before the recent window; empty if neither
+    // Shaped scores (shaping.h) of all entries or, if pooled, of those before the recent tokens; empty if neither
     // selection nor budget reads_shaped().
     std::span<const double> shaped{};
     bool pooled = false; // shaped scores are pooled over neighbours
     uint32_t slots = 0;  // m: slots between the protected ends
-    uint32_t budget = 0; // entries that may be kept: slots, ends, and as many as there are missing pins
+    uint32_t budget = 0; // entries that may be kept: slots + ends + missing pins
 
     uint32_t size() const { return view.size; }
     uint32_t excess() const { return view.size > budget ? view.size - budget : 0; }
@@ -42,9 +42,9 @@ class Selection {
 public:
     virtual ~Selection() = default;
 
-    // True if it reads ListCut::shaped.
+    // True if the selection reads ListCut::shaped.
     virtual bool reads_shaped() const { return false; }
-    // True if lists of equal length and slots always lose equally many entries.
+    // True if lists of equal length and slots always evict equally many entries.
     virtual bool heads_alike() const { return true; }
     // Most entries that a list evicts for one appended token.
     virtual uint32_t max_evicted_per_token() const { return 1; }
@@ -55,13 +55,13 @@ public:
     // most `budget` are kept. Called in stream order within a layer.
     virtual void select(int32_t layer, std::span<const ListCut> heads,
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
-    // True if plan may be called instead of select, for a backend that compares scores by `rule`
-    // (kernels/eviction.h; the policy fills in score and pooling). Both have the same effect on the state. `heads`
-    // have sizes, ends, slots and budgets, but no scores; `plan` is reset to their sizes.
+    // True if plan may be called instead of select, for a backend that compares scores by rule()
+    // (kernels/eviction.h; the policy fills in score and pooling). plan changes the state as select does. Its
+    // `heads` have sizes, ends, slots and budgets, but no scores; its `plan` was reset to their sizes.
     virtual bool plans() const { return false; }
     virtual kernels::SelectionRule rule() const { return {}; }
     virtual void plan(int32_t /*layer*/, std::span<const ListCut> /*heads*/, EvictionPlan& /*plan*/) {}
-    // The merges of the last select, in entries, per head; or empty.
+    // The merges of the last select, per head, or empty; their numbers are entries, not ranks.
     virtual std::span<const std::vector<Merge>> merges() const { return {}; }
 
     virtual void save(StateWriter& out) const = 0;

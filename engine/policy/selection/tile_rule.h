@@ -13,11 +13,12 @@ class TileRule {
 public:
     virtual ~TileRule() = default;
 
-    // False: every head's list evicts the same entries.
+    // False if the rule evicts the same entries from every head's list.
     virtual bool reads_scores() const = 0;
-    // The rule as a backend applies it (kernels/eviction.h), without the tile size. Given: reads no scores.
+    // The rule as a backend applies it (kernels/eviction.h), without the tile size; SelectRule::Given if it reads
+    // no scores.
     virtual kernels::SelectionRule rule() const { return {}; }
-    // entries[place] is the rank at each place of `tile`. Moves the kept entries to the tile's first places and
+    // entries[place] is the entry that is at `place` now. Moves the kept entries to the tile's first places and
     // appends the others to `dropped`.
     virtual void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score,
                        std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const = 0;

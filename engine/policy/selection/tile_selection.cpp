@@ -101,7 +101,7 @@ void TileSelection::apply(int32_t layer, const ListCut& list, std::vector<uint32
     for (size_t at = 0; at < tiles.size(); at += schedule_->tile_size()) {
         tile_rule_->apply(layer, tiles.subspan(at, schedule_->tile_size()), list.score, entries_, dropped);
     }
-    std::sort(dropped.begin(), dropped.end()); // the schedule starts over, so entries are not in order
+    std::sort(dropped.begin(), dropped.end()); // a schedule does not take tiles in order of age
 }
 
 std::unique_ptr<Selection> TileSelection::clone() const

@@ -46,8 +46,8 @@ private:
     std::unique_ptr<TileSchedule> schedule_;
     std::shared_ptr<const TileRule> tile_rule_;
     SchedulePer per_;
-    std::vector<uint32_t> tiles_;   // [tiles, T] places; of one list, or of all lists of a layer
-    std::vector<uint32_t> entries_; // [size of the list], valid at the places of tiles_ only
+    std::vector<uint32_t> tiles_;   // [tiles, T] places: the tiles of one list, or of all lists of a layer
+    std::vector<uint32_t> entries_; // [size of the list] the entry at each place; valid at places of tiles_
     TileWaves waves_;               // of tiles_
     std::vector<uint32_t> given_;   // scratch: entries evicted without comparing scores
 };

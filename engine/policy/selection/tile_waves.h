@@ -19,16 +19,16 @@ public:
 
     size_t tiles() const { return waves_.size(); }
     std::span<const uint32_t> places() const { return sorted_; } // tile after tile, wave after wave
-    std::span<const uint32_t> ends() const { return ends_; }     // [waves] tiles up to the end of each
+    std::span<const uint32_t> ends() const { return ends_; }     // [waves] number of tiles up to the end of each
     // Sets `data` and the waves of a list; the caller sets the other fields.
     void add_to(EvictionPlan& plan, kernels::ListPlan& list) const;
 
 private:
     void number_waves(std::span<const uint32_t> places, size_t tile_size);
 
-    std::vector<uint32_t> next_;  // by place: first wave that does not use it; valid for places of the tiles
+    std::vector<uint32_t> next_;  // [place] first wave behind all that use it; valid for places of the tiles
     std::vector<uint32_t> waves_; // [tiles] in the schedule's order
-    std::vector<uint32_t> ends_;  // while sorting: where the next tile of each wave goes
+    std::vector<uint32_t> ends_;  // [waves] as ends(); while sorting: where the wave's next tile goes
     std::vector<uint32_t> sorted_;
 };
 

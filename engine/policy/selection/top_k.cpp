@@ -16,7 +16,7 @@ void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double
 
 void TopK::drop_worst(const ListCut& list, std::vector<uint32_t>& dropped)
 {
-    constexpr uint32_t few = 8; // a generated token adds fewer
+    constexpr uint32_t few = 8; // so few evicted entries are found faster than the kept ones
     const uint32_t excess = list.excess();
     if (excess == 1) {
         dropped.push_back(static_cast<uint32_t>(last_lowest(list.shaped.data(), list.first(), list.end())));

@@ -8,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// Moves the `k` best of the given entries to the front, in no order; ties: the lower entry. Scores are indexed by
-// entry. Cost: linear on average.
+// Moves the `k` best of the given entries to the front, in no order; ties prefer the lower entry. Scores are
+// indexed by entry. Cost: linear on average.
 void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double> scores);
 
 class TopK : public StatelessSelection<TopK> {

@@ -31,7 +31,7 @@ public:
 private:
     void offer(const Candidate& candidate, size_t count);
 
-    std::vector<Candidate> heap_; // max-heap: the best of the worst on top
+    std::vector<Candidate> heap_; // the worst candidates so far; the best of them is on top
 };
 
 } // namespace palimpsest::engine

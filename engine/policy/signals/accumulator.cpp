@@ -26,7 +26,7 @@ void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<con
     const size_t n = columns.size(), old = n - static_cast<size_t>(chunk_rows);
     decay_and_add(kept, columns, group, sum);
     decay_and_add(kept, rows, count.first(old));
-    // Row r of the chunk sees the chunk's entries up to r, so chunk_rows - i rows see the i-th entry.
+    // Row r of the chunk sees the chunk's entries 0 to r, so chunk_rows - i rows see entry i.
     for (size_t j = old; j < n; ++j)
         count[j] = kept * count[j] + std::min(rows, chunk_rows - static_cast<int32_t>(j - old));
 }

@@ -8,8 +8,9 @@
 
 namespace palimpsest::engine {
 
-// Centred pooling with stride 1 and equal length. Values outside count as 0 for Average, whose divisor is always
-// the kernel size, and are ignored for Max. REQUIRES: `from` and `to` do not overlap. Cost: entries times kernel.
+// Pools with a centred kernel and stride 1, so that `to` is as long as `from`. Beyond the ends of the list, Average
+// counts 0 (its divisor is always `kernel`) and Max ignores the places. REQUIRES: `from` and `to` do not overlap.
+// Cost: entries times kernel.
 void pool(Pooling kind, int32_t kernel, std::span<const double> from, std::span<double> to);
 
 } // namespace palimpsest::engine

@@ -13,15 +13,15 @@ namespace palimpsest::engine {
 
 enum class ScoreKind : uint8_t {
     None,
-    Mean,         // attention per query that could see the entry
-    Total,        // attention received in total, which favours old entries
-    FewLow,       // minus the number of queries that gave the entry less than its uniform share
-    MeanVariance, // the mean plus gamma times the variance over queries, per query head (CAKE)
+    Mean,         // attention received, divided by the number of queries that could see the entry
+    Total,        // attention received, undivided, which favours old entries
+    FewLow,       // minus the low count: the number of queries that gave the entry less than a uniform share
+    MeanVariance, // mean over the group's query heads of: mean plus gamma times variance over queries (CAKE)
 };
 
 struct Signal {
     ScoreKind kind = ScoreKind::None;
-    int32_t window = SignalNeeds::none; // omega: the newest queries that count
+    int32_t window = SignalNeeds::none; // omega: how many of the newest queries count
     double window_percent = 0;          // > 0: omega as a percentage of the list
     double gamma = 0;                   // for MeanVariance
     int32_t outside_newest = -1;        // >= 0: queries are normalised over all but this many of the newest entries
@@ -57,7 +57,8 @@ struct ScoreView {
     }
     // Computes the scores of the first to.size() entries.
     void read(std::span<double> to) const;
-    // Sum over the group's query heads of the unbiased variance over queries; 0 for a head with fewer than two.
+    // Sum over the group's query heads of the unbiased variance over queries; 0 for a head with fewer than two
+    // queries.
     double variances(size_t rank) const;
 
 private:

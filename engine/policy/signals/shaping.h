@@ -1,4 +1,4 @@
-// Score shaping: how scores are pooled and averaged before entries are compared.
+// Score shaping: whether scores are pooled over neighbours or averaged over heads before entries are compared.
 #pragma once
 
 #include <cstdint>
