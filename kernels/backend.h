@@ -403,14 +403,14 @@ struct WorkBounds {
     DType pool = DType::F16, staging = DType::F16;
     int64_t rows = 1; // of a super-chunk
     int64_t vocabulary = 0;
-    int64_t width = 0, hidden = 0;       // of a row; of a row in the feed-forward layer
-    int64_t chunk_rows = 1;              // rows that attend at a time
-    int64_t ranks = 1;                   // of the longest list, a chunk included
-    int64_t token_ranks = 1;             // of the longest list, a generated token included
-    SignalRequest signals;               // as passed to attention; pointers are only compared with null
-    PageRetrieval retrieval;             // likewise
-    bool evicts = false;                 // the backend evicts by itself
-    bool finishes = false;               // some product that is added to rows of `width` has a RowFinish
+    int64_t width = 0, hidden = 0; // of a row; of a row in the feed-forward layer
+    int64_t chunk_rows = 1;        // rows that attend at a time
+    int64_t ranks = 1;             // of the longest list, a chunk included
+    int64_t token_ranks = 1;       // of the longest list, a generated token included
+    SignalRequest signals;         // as passed to attention; pointers are only compared with null
+    PageRetrieval retrieval;       // likewise
+    bool evicts = false;           // the backend evicts by itself
+    bool finishes = false;         // some product added to [rows, width] has a RowFinish: needs scratch of its own
     std::span<const HostMatrix> weights; // only types and sizes are read
 };
 

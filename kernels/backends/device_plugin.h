@@ -17,8 +17,8 @@ struct PluginProblem {
     Text remedy;
 };
 
-// libpalimpsest-cuda.so of this version. Searched for in the folder that PALIMPSEST_PLUGINS names; if that is not
-// set, beside the executable and in ../lib/palimpsest relative to it.
+// The GPU plugin: libpalimpsest-cuda.so of this version, in the folder that PALIMPSEST_PLUGINS names or, if that is
+// not set, beside the executable or in ../lib/palimpsest relative to it.
 //
 // Once opened, it stays loaded until the process ends, because its backends, weights and errors may be in use
 // anywhere.
@@ -32,7 +32,8 @@ public:
 
     // The backend of a device; null, with the reason in `problem`, if it cannot be opened.
     std::unique_ptr<Backend> open(int device, PluginProblem& problem) const;
-    // Fills `survey` with what the plugin finds on this machine. If it returns a problem, `survey` is empty.
+    // Fills `survey` with the GPUs and the driver that the plugin finds. If survey() returns a problem, `survey` is
+    // empty.
     PluginProblem survey(CudaInfo& survey) const;
 
 private:

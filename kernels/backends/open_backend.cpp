@@ -17,7 +17,8 @@ namespace {
 
 constexpr int max_threads = 1024;
 
-// Cores this process may run on. Hyper-threads of one core share its arithmetic units and count once.
+// The number of cores that this process may run on. Hyper-threads of one core share its arithmetic units and count
+// once.
 int physical_cores()
 {
     cpu_set_t allowed;
@@ -42,7 +43,7 @@ int checked_threads(int wanted)
     return wanted == 0 ? physical_cores() : wanted;
 }
 
-// Returns N of "cuda" (0) or "cuda:N"; nullopt for other names.
+// Returns N for "cuda:N", 0 for "cuda", and nullopt for other names.
 std::optional<int> cuda_device(std::string_view name)
 {
     if (name == "cuda") return 0;

@@ -12,7 +12,7 @@ namespace {
 BlockQ8_0 quantised(const float* x)
 {
     BlockQ8_0 block{};
-    uint32_t largest = 0; // as integers, magnitudes have the same order, with NaN above all others
+    uint32_t largest = 0; // bits of max |x|; as integers, they are ordered like the floats, NaN last
     for (size_t j = 0; j < std::size(block.q); ++j)
         largest = std::max(largest, std::bit_cast<uint32_t>(x[j]) & 0x7FFFFFFFu);
     block.scale = q8_scale(largest);

@@ -6,7 +6,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-// Unpack the element with index i from the bytes of a block. Signed, so that offsets can be subtracted.
+// These functions unpack element i from the bytes of a block. They return int, so that offsets can be subtracted.
 int nibble(const uint8_t* q, int i) // 32 elements in 16 bytes
 {
     return i < 16 ? q[i] & 15 : q[i - 16] >> 4;
@@ -33,7 +33,7 @@ Group group_of(const BlockQ2_K& b, int g)
             f16_to_f32(b.m) * static_cast<float>(b.scales[g] >> 4)};
 }
 
-// For Q4_K and Q5_K, which pack their scales in the same way.
+// Group g of Q4_K or Q5_K, which pack their scales in the same way.
 template<class Block>
 Group six_bit_group_of(const Block& b, int g)
 {

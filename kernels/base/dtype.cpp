@@ -45,7 +45,8 @@ uint16_t f32_to_f16(float f)
     if (magnitude > 0x7F800000u) return static_cast<uint16_t>(sign | 0x7E00u);
     if (magnitude >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u); // rounds to infinity
     if (magnitude < 0x38800000u) {
-        // Subnormal half: adding 0.5 lets the float unit round to units of 2^-24.
+        // The result is subnormal, a multiple of 2^-24. That is also the spacing of floats in [0.5, 1), so adding
+        // 0.5 rounds to it.
         const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
         return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) - 0x3F000000u));
     }

@@ -11,8 +11,8 @@
 
 namespace palimpsest::kernels {
 
-// Weights may have any of these types; activations and the KV cache are F32, F16, BF16 or Q8_0. Snapshots store the
-// numbers of the first four, which therefore never change.
+// Weights may have any of these types; the rows of activations and of the KV cache are F32, F16, BF16 or Q8_0.
+// Snapshots store the numbers of these four, which therefore never change.
 enum class DType : uint8_t {
     F32,
     F16,
@@ -47,7 +47,7 @@ inline int64_t row_bytes(DType type, int64_t elements)
     return elements / info(type).block * info(type).bytes;
 }
 
-// Scalar conversions. The kernels use SIMD versions, which agree bit for bit.
+// Scalar conversions. The SIMD versions in the kernels agree with them bit for bit.
 float f16_to_f32(uint16_t h);
 uint16_t f32_to_f16(float f); // nearest, ties to even
 inline float bf16_to_f32(uint16_t b)

@@ -1,6 +1,6 @@
 // The project's only exception type: a problem in the outside world, with a sentence that the user can act on.
 //
-// Thrown for damaged files, missing files or sessions, insufficient memory and wrong options. Bugs stop at an
+// It is thrown for damaged files, missing files or sessions, insufficient memory and wrong options. Bugs stop at an
 // assertion near their cause, and expected outcomes are return values.
 #pragma once
 
@@ -42,7 +42,7 @@ public:
     // "SUBJECT: what; remedy [CODE]", as the command or the window words it.
     std::string sentence(const Wording& wording) const;
 
-    // The sentence in English, with general names for settings and steps.
+    // The sentence in English. Settings and steps have general names, not those of the command or the window.
     const char* what() const noexcept override { return sentence_.c_str(); }
 
 private:

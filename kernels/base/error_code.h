@@ -1,7 +1,7 @@
-// Identifies each kind of error: code compares the value, and scripts rely on its name ("PAL-DOC-00").
+// Identifies each kind of error: code compares the enumerators, and scripts rely on their names ("PAL-DOC-00").
 //
-// docs/errors.md lists every code with its sentences. The names of the rules of reading model files (ModelG1 and so
-// on) are the ids in docs/validation.md.
+// docs/errors.md lists every code with its sentences. Enumerators such as ModelG1 stand for a violated rule of
+// reading model files: rule G1 in docs/validation.md.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace palimpsest {
 
 enum class ErrorCode : uint8_t {
-    // the command line, the configuration file and other settings
+    // about the command line, the configuration file and other settings
     InvalidArguments,
     ValueNotPossible,
     InvalidConfiguration,
@@ -140,7 +140,7 @@ enum class ErrorCode : uint8_t {
     MapNotFound,
     CheckFailed,
 
-    // always a bug
+    // bugs in this program
     Internal,
     InvalidRecording,
     CacheOverfull,
@@ -153,7 +153,7 @@ enum class ErrorCode : uint8_t {
 std::string_view name_of(ErrorCode code);
 std::optional<ErrorCode> error_code_named(std::string_view name);
 
-// Whether a code is one of reading or finding a model.
+// Whether a code is about finding or reading a model.
 bool is_about_model(ErrorCode code);
 // Whether a code is about restoring a snapshot.
 bool is_about_snapshot(ErrorCode code);

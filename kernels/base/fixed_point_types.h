@@ -6,7 +6,7 @@
 
 namespace palimpsest::kernels {
 
-// In decode, with activations of 24 bits (cpu/fixed_point.h).
+// Whether decode multiplies this type in fixed point, with activations of 24 bits (cpu/fixed_point.h).
 constexpr bool decodes_in_fixed_point(DType type)
 {
     switch (type) {
@@ -21,8 +21,8 @@ constexpr bool decodes_in_fixed_point(DType type)
     }
 }
 
-// In prefill, with activations of 16 bits (cpu/fixed_point_gemm.h): every type with blocks except Q8_0, whose f32
-// product is fast.
+// Whether prefill multiplies this type in fixed point, with activations of 16 bits (cpu/fixed_point_gemm.h). Q8_0
+// is not one of these types, because its f32 product is fast.
 inline bool prefills_in_fixed_point(DType type)
 {
     return info(type).block > 1 && type != DType::Q8_0;

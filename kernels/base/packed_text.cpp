@@ -9,9 +9,9 @@ namespace palimpsest {
 namespace {
 
 constexpr size_t room = sizeof PackedText{}.bytes;
-constexpr size_t most_verbatim = room - 6; // "v1014:" precedes it
+constexpr size_t most_verbatim = room - 6; // Text::packed() writes "v1014:" in front of the text
 
-// Does not cut a character of UTF-8 in two.
+// Cuts the text to most_verbatim bytes or fewer, never inside a UTF-8 character.
 std::string truncated(std::string text)
 {
     size_t size = std::min(text.size(), most_verbatim);

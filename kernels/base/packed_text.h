@@ -9,12 +9,12 @@ namespace palimpsest {
 
 struct PackedText {
     uint32_t size = 0;
-    char bytes[1020] = ""; // as Text::packed() writes them; none: an empty Text
+    char bytes[1020] = ""; // written by Text::packed(); size 0: an empty Text
 };
 
-// A Text that does not fit becomes its English sentence, truncated.
+// If the Text does not fit, packs its English sentence, truncated.
 PackedText pack(const Text& text);
-// Bytes that pack() did not write are shown as they are, escaped.
+// If pack() did not write the bytes, returns a Text that shows them escaped.
 Text unpack(const PackedText& packed);
 
 } // namespace palimpsest

@@ -30,7 +30,7 @@ Character first_character(std::string_view text)
     return {code, bytes};
 }
 
-// Control characters, and characters that change the text direction or are invisible.
+// Whether a character is a control character, changes the text direction, or is invisible.
 bool is_hidden(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x200B && code <= 0x200F) ||

@@ -11,7 +11,7 @@
 
 namespace palimpsest::kernels {
 
-// Number of elements in a block: of the simple types, and of those with groups.
+// Number of elements in a block of a type without groups, and of a type with groups.
 inline constexpr int small_block = 32, super_block = 256;
 
 // value = d * (nibble - 8). Element i < 16 is the low nibble of byte i, element 16 + i the high nibble.

@@ -54,9 +54,9 @@ bool is_hole(std::string_view text)
     return text.size() >= 3 && text[0] == '{' && text[1] >= '0' && text[1] <= '9' && text[2] == '}';
 }
 
-// The first byte of a packed Text. A setting is followed by its number, a step by its number and values, text by
-// its length, its bytes and, if it is a pattern, values. Values are their count and the packed Texts. Every number
-// ends with a colon.
+// The first byte of a packed Text. Behind it, a setting has its number, a step its number and its values, a
+// verbatim text its length and its bytes, and a pattern also its values. Values are packed as their count and the
+// packed Texts. Every number ends with a colon.
 constexpr char packed_setting = 's', packed_step = 'n', packed_pattern = 'p', packed_verbatim = 'v';
 
 void pack_number(size_t number, std::string& out)

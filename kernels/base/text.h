@@ -1,9 +1,9 @@
-// A sentence for the user, before it is put into a language and into the words of the command or the window.
+// A sentence for the user, before it is translated and put into the words of the command or the window.
 //
 // A Text is an English pattern with values for its holes: Text("{0} of {1} tokens read", read, all). The pattern is
 // also the key of its translation (resources/messages/de.json), so it must stand in the code as a literal. A
-// Setting or a Step stands for something that the two name differently: "--budget" in the command is the field
-// "Budget" in the window. Neither the engine nor the storage names an option of the command.
+// Setting or a Step stands for something that the command and the window name differently: "--budget" in the
+// command is the field "Budget" in the window. Neither the engine nor the storage names an option of the command.
 #pragma once
 
 #include <concepts>
@@ -50,8 +50,8 @@ enum class Setting : uint8_t {
 };
 inline constexpr size_t setting_count = static_cast<size_t>(Setting::TopP) + 1;
 
-// An action that solves a problem and is done differently in the command and in the window. The comments name the
-// values of the holes.
+// An action that solves a problem, and that the command and the window describe differently. Comments say what a
+// value such as {0} is.
 enum class Step : uint8_t {
     ChooseModel,
     ChooseDatabase,
@@ -79,25 +79,26 @@ class Wording {
 public:
     virtual ~Wording() = default;
 
-    // The translation of an English pattern, with its holes.
+    // The translation of an English pattern; it has the same holes.
     virtual std::string pattern(std::string_view english) const = 0;
     virtual std::string setting(Setting setting) const = 0;
-    virtual std::string step(Step step) const = 0; // with its holes
+    virtual std::string step(Step step) const = 0; // the pattern, with holes for the step's values
 };
 
 class Text {
 public:
     Text() = default;
 
-    // A pattern that is a literal. {0} to {9} stand for the values: numbers, names, settings, or other Texts. A
-    // string is shown as it is; one that comes from a file must be escaped() or have passed through printable().
+    // `pattern` is a literal. Its holes {0} to {9} stand for the values: numbers, names, settings, or other Texts.
+    // A string value is shown as it is; one that comes from a file must be escaped() or have passed through
+    // printable().
     template<size_t length, class... Values>
     explicit Text(const char (&pattern)[length], Values&&... values) : pattern_(pattern)
     {
         (values_.push_back(value_of(std::forward<Values>(values))), ...);
     }
 
-    // A step, with the values of its holes.
+    // A step, with the values for its holes.
     template<class... Values>
     explicit Text(Step step, Values&&... values) : step_(step)
     {
@@ -113,12 +114,13 @@ public:
 
     bool empty() const { return pattern_.empty() && !step_ && !setting_; }
 
-    // Worded by `wording`. english() is for logs and tests: settings and steps get a general name.
+    // The sentence as `wording` words it. english() is for logs and tests: settings and steps have general names.
     std::string in(const Wording& wording) const;
     std::string english() const;
 
-    // As bytes, for a boundary that no C++ type may cross: unpacked(packed()) is an equal Text. Returns nullopt for
-    // bytes that packed() does not write, and for values within values beyond most_nested.
+    // The Text as bytes, for a boundary that no C++ type may cross: unpacked(packed()) is an equal Text. unpacked()
+    // returns nullopt for bytes that packed() does not write, and for values that are nested more than most_nested
+    // deep.
     std::string packed() const;
     static std::optional<Text> unpacked(std::string_view bytes);
     static constexpr int most_nested = 32;
@@ -150,7 +152,7 @@ private:
     bool is_verbatim_ = false;
 };
 
-// The name of a setting without regard to a front end: "budget", "KV type".
+// The name of a setting outside of the command and the window: "budget", "KV type".
 std::string_view plain_name(Setting setting);
 
 // `parts` joined, each separated from the next by `separator`; not translated.

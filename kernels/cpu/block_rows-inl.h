@@ -63,7 +63,7 @@ void WidenBlocks(const std::byte* HWY_RESTRICT from, float* HWY_RESTRICT to, int
 // Four independent chains of sums hide the latency of the multiply-adds.
 constexpr int dot_chains = 4;
 
-// totals += the products of `groups` groups, without their offsets.
+// Adds the products of `groups` groups to `totals`, without the offsets.
 template<DType type, class D, class V>
 HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_RESTRICT x, int groups,
                           V (&totals)[dot_chains])
@@ -88,7 +88,7 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t
 {
     using Blocks = BlocksOf<type>;
     constexpr int groups = super_block / Blocks::group, bytes = super_block / Blocks::elements * Blocks::bytes;
-    constexpr int ahead = 2048;
+    constexpr int ahead = 2048; // bytes
     const hn::CappedTag<float, 16> d;
     const hn::CappedTag<float, 8> d8;
     const float* HWY_RESTRICT sums = Blocks::group == 16 ? row.sums16 : row.sums32;
@@ -116,12 +116,11 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t
             for (int g = 0; g < left; ++g)
                 offset += weights.offset[g] * sums[g];
     }
-    // Adds up the four chains.
     const auto total = hn::Add(hn::Add(totals[0], totals[1]), hn::Add(totals[2], totals[3]));
     return hn::GetLane(hn::SumOfLanes(d, total)) + offset;
 }
 
-// Calls use.operator()<type>(). REQUIRES: a type with blocks other than Q8_0.
+// Calls use.operator()<t>() with t = type as a compile-time constant. REQUIRES: a type with blocks other than Q8_0.
 template<class Use>
 HWY_INLINE auto WithBlocks(DType type, const Use& use)
 {

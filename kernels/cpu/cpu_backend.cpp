@@ -106,7 +106,7 @@ void CpuBackend::gather(const GatherArgs& args)
     cpu::gather(args);
 }
 
-// Fresh pages from the system are zero-filled and use memory only once they are touched.
+// The pages come from the system: they are zero-filled, and use memory only once they are touched.
 void* CpuBackend::allocate(size_t bytes)
 {
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -13,7 +13,7 @@
 
 namespace palimpsest::kernels {
 
-// A 64-byte aligned block that only grows. Growth discards its contents.
+// A 64-byte aligned block of memory that only grows. Growth discards its contents.
 class Scratch {
 public:
     template<class T>
@@ -38,21 +38,21 @@ private:
     size_t bytes_ = 0;
 };
 
-// Scratch blocks by purpose, so that a kernel and the kernels it calls do not share one by accident.
+// The purposes of scratch blocks: a kernel and the kernels that it calls use different ones at the same time.
 enum class ScratchUse {
-    NormedRows,
-    PackedRows,
-    PackedWeight,
-    Hidden,
-    Unfinished,
-    Routing,
-    ExpertRows,
-    PackedKeys,
-    PackedValues,
-    Scores,
-    Sums,
-    PageScores,
-    ReadRanks,
+    NormedRows, // rows of a product's left operand, made by RowSource
+    PackedRows, // gemm: packed rows of x; gemv: x in fixed point; attention, KV rows: queries, keys, values as f32
+    PackedWeight, // unpacked blocks of a weight
+    Hidden,       // of feed-forward layers; decode attention: outputs of segments
+    Unfinished,   // products before their RowFinish; experts: rows of one expert
+    Routing,      // experts: logits, weights and choices
+    ExpertRows,   // the layer's input after the norm
+    PackedKeys,   // prefill attention; defragment: the rows of a list
+    PackedValues, // prefill attention
+    Scores,       // logits and weights of attention
+    Sums,         // gemv: group sums of x; decode attention: row maxima and denominators; signals
+    PageScores,   // retrieval: scores and numbers of retrieval pages
+    ReadRanks,    // retrieval: ranks and rows to read
     Count
 };
 
@@ -63,7 +63,7 @@ struct CpuContext {
     }
 
     Scratch& shared_scratch(ScratchUse use) { return shared[use]; }
-    // Belongs to one worker of the pool; only that worker may access it during a run.
+    // During a run, only worker `w` of the pool may access its scratch blocks.
     Scratch& worker_scratch(int w, ScratchUse use) { return worker[static_cast<size_t>(w)][use]; }
     // Allocates for every worker ahead of a run, because tasks must not throw.
     template<class T>

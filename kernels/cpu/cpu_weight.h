@@ -10,14 +10,16 @@ namespace palimpsest::kernels::cpu {
 
 class CpuWeight final : public Weight {
 public:
-    // Rows of one type, as stored; `first_row` is the number of the first one in the concatenation.
+    // One of the matrices that are concatenated to the weight. `first_row` is the number of its first row in the
+    // weight.
     struct Part {
         HostMatrix matrix;
         int64_t first_row = 0;
         int64_t stride = 0; // bytes between rows
 
         const std::byte* stored(int64_t row) const { return matrix.data + row * stride; }
-        // Convert between half-split row numbers and rows stored as adjacent rotary pairs, within the part.
+        // Convert between the number of a row in the part, where rotary pairs are half-split, and of the stored
+        // row, where they may be adjacent.
         int64_t stored_of(int64_t row) const;
         int64_t row_of(int64_t stored_row) const;
     };

@@ -1,9 +1,9 @@
 // Attention of one token over lists that are read in place.
 //
 // The work is split by KV head and into segments of 512 ranks, whatever the number of threads; the segments of a
-// head are combined in order. Contiguous positions are rotated in two levels, R(p) = R(16u) R(v): for each block of
-// 16 ranks, the query is rotated by its distance from rank 16u, and each key only by v, so that the part of the
-// table that keys use stays in L1.
+// head are combined in order. Contiguous positions p = 16u + v are rotated in two steps, R(p) = R(16u) R(v): for
+// each block of 16 ranks, the query is rotated by its distance from rank 16u, and each key only by v, so that the
+// part of the table that keys use stays in L1.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ namespace palimpsest::kernels {
 inline constexpr int64_t segment_ranks = 512;
 inline constexpr int64_t block_ranks = 16;
 
-// Both: keys and values of a segment in one pass. With top-p retrieval, every query head attends to different
-// ranks, and the weights are determined between a pass over keys and one over values.
+// Both: one pass computes the logits and weighs the values of a segment. With top-p retrieval, a first pass reads
+// all keys; the ranks that each query head attends to are then chosen, and a second pass reads the values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
 // A segment's contribution to the combination, per head of the query group: `weights` holds exp(logit - row
@@ -42,9 +42,9 @@ enum class DecodePass : uint8_t { Both, Keys, Values };
 struct DecodeSegment {
     int64_t head = 0;
     ReadList read;
-    int64_t first = 0, last = 0; // range in the ranks that are read
+    int64_t first = 0, last = 0; // range of indices into `read`
     int64_t padded_dim = 0;      // stride of `out`: head_dim rounded up to whole vectors
-    float* weights = nullptr;    // [group, weight_stride], starting at `first`
+    float* weights = nullptr;    // [group, weight_stride]; column 0 is index `first`
     int64_t weight_stride = 0;
     float* row_maxima = nullptr;   // [group]
     float* denominators = nullptr; // [group]
@@ -69,7 +69,7 @@ int64_t VectorLanes()
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Lane i of the result is the sum of lanes i, i + 4, i + 8, ... of v.
+// Returns four lanes: lane i is the sum of lanes i, i + 4, i + 8, ... of v.
 template<class D, class V>
 HWY_INLINE auto FoldBlocks(D d, V v)
 {
@@ -82,7 +82,7 @@ HWY_INLINE auto FoldBlocks(D d, V v)
     }
 }
 
-// Four sums over lanes, at little more than the cost of one.
+// Stores the sums over the lanes of a, b, c and e, at little more than the cost of one such sum.
 template<class V>
 HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
 {
@@ -105,7 +105,7 @@ HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
 }
 #endif
 
-// Up to sixteen rows of a pool, and the rows of the rotary table for those that are not rotated yet.
+// Up to sixteen rows of a pool. For keys that are not rotated yet, `turns` are their rows of the rotary table.
 struct BlockRows {
     int64_t count = 0;
     KvRow at[block_ranks];
@@ -127,8 +127,8 @@ HWY_INLINE void AddProducts(const float* HWY_RESTRICT queries, int64_t stride, c
     }
 }
 
-// logits[g * stride + j] = query g . key first + j, for `heads` queries and four keys; past the end, the last key
-// is repeated. Rotates pairs (i, i + half) of the keys on the fly. REQUIRES: half and dim are whole vectors.
+// logits[g * stride + j] = query g . key first + j, for `heads` queries and four keys; beyond keys.count, the last
+// key is repeated. Rotates pairs (i, i + half) of the keys on the fly. REQUIRES: half and dim are whole vectors.
 template<DType type, int heads>
 HWY_INLINE void DotFour(const float* HWY_RESTRICT queries, const BlockRows& keys, int64_t first, int64_t half,
                         int64_t dim, float* HWY_RESTRICT logits, int64_t stride)
@@ -207,8 +207,8 @@ HWY_INLINE void AddWeightedRows(const float* weights, int64_t stride, const Bloc
         AddWeighted<type, heads, 1>(weights, stride, rows, i, dim, out);
 }
 
-// Calls tile(first, compile-time number of heads) until the query group is covered. Four heads need 16 sums, which
-// fit only on targets with 32 registers. The sums of a head do not depend on the tile size.
+// Calls tile(first head, compile-time number of heads) until the query group is covered. Four heads need 16 vectors
+// of sums, which only targets with 32 registers can hold. The sums of a head do not depend on the tile size.
 template<class Tile>
 HWY_INLINE void ForHeads(int64_t group, Tile&& tile)
 {
@@ -229,7 +229,8 @@ HWY_INLINE void PrefetchRow(const KvRow& row, const KvPage& page)
     if (page.scale_bytes > 0) hwy::Prefetch(row.scales);
 }
 
-// Converts rows that are not whole vectors to f32 with padding, so that all other code works on whole vectors.
+// For head sizes that are not a whole number of vectors: converts the rows to f32 with padding, so that all other
+// code works on whole vectors.
 template<DType type>
 HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, BlockRows& rows)
 {
@@ -240,8 +241,8 @@ HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, Block
     }
 }
 
-// Prepares the group's queries for keys that are rotated by their distance from rank `first`; multiplies them by
-// the scale of the logits.
+// Multiplies the group's queries by the scale of the logits, and rotates them for keys that are rotated by their
+// distance from rank `first`.
 HWY_INLINE void TurnQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
@@ -290,7 +291,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
         keys.count = std::min(block_ranks, segment.last - first);
         for (int64_t v = 0; v < keys.count; ++v)
             keys.at[v] = list.key(rows[first + v]);
-        for (int64_t v = 0; segment.read.ranks && v < keys.count; ++v) // a block may span pages
+        for (int64_t v = 0; segment.read.ranks && v < keys.count; ++v) // the ranks read need not be consecutive
             keys.turns[v] = table.cos_sin + (segment.read.rank(first + v) - first_rank) * table.rotary_dim;
         float* logits = segment.weights + first - segment.first;
         if (whole) {
@@ -304,7 +305,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     }
 }
 
-// x = cap tanh(x / cap), in place. x is padded to whole vectors with arbitrary values.
+// x = cap tanh(x / cap), in place. x is padded to whole vectors; the padding has arbitrary values.
 HWY_INLINE void CapSoftly(float soft_cap, float* HWY_RESTRICT x, int64_t count)
 {
     const F32 d;
@@ -313,8 +314,8 @@ HWY_INLINE void CapSoftly(float soft_cap, float* HWY_RESTRICT x, int64_t count)
         hn::StoreU(hn::Mul(cap, Tanh(d, hn::Div(hn::LoadU(d, x + i), cap))), d, x + i);
 }
 
-// Replaces logits by exp(logit - row maximum), in place. Rows are padded to whole vectors; the padding is
-// arbitrary.
+// Replaces logits by exp(logit - row maximum), in place. Rows are padded to whole vectors; the padding has
+// arbitrary values.
 HWY_INLINE void Exponentials(float* HWY_RESTRICT weights, int64_t count, float& top, float& total)
 {
     const F32 d;
@@ -403,7 +404,8 @@ HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment&
 {
     const int64_t used = args.lists.used[segment.head], group = args.shape.group();
     const KvList list(args.pool, args.lists, segment.head, args.shape.head_dim);
-    // The padding columns must be zero, and rows that are never written must be finite.
+    // Padding columns must be zero. Rows that are not written must be finite, because they are multiplied by zero
+    // weights.
     std::fill_n(segment.queries, group * segment.padded_dim, 0.0f);
     std::fill_n(segment.rows, block_ranks * segment.padded_dim, 0.0f);
     std::fill_n(segment.out, group * segment.padded_dim, 0.0f);
@@ -430,14 +432,14 @@ void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segm
     AttendSegment<DType::BF16>(args, segment, pass);
 }
 
-// Replaces the logits of one query by exp(logit - row maximum). Padded as in Exponentials.
+// Replaces the logits of one query by exp(logit - row maximum). The row is padded as in Exponentials.
 void ExponentiateLogits(float* weights, int64_t count)
 {
     float top = 0, total = 0;
     Exponentials(weights, count, top, total);
 }
 
-// Padded as in Exponentials.
+// The row is padded as in Exponentials.
 float SumOfWeights(const float* weights, int64_t count)
 {
     const F32 d;
@@ -480,7 +482,7 @@ HWY_EXPORT(DecodeSignals);
 namespace cpu {
 namespace {
 
-// Memory layout of all segments of all heads; does not depend on the number of threads.
+// The memory of all segments of all heads. Its layout does not depend on the number of threads.
 class SegmentPlan {
 public:
     SegmentPlan(const DecodeAttendArgs& args, const PageSelector& retrieving, CpuContext& context)
@@ -506,7 +508,7 @@ public:
     // [group, weight_stride]: all segments of a head side by side.
     float* weights(int64_t head) const { return weights_ + head * args_.shape.group() * weight_stride(); }
 
-    // REQUIRES: index < segments_of(head). Segments of the same worker share its scratch memory.
+    // REQUIRES: index < segments_of(head). Segments that the same worker computes share its scratch memory.
     DecodeSegment segment(int64_t head, int64_t index, int worker)
     {
         const int64_t group = args_.shape.group(), part = (head * segments_ + index) * group;
@@ -535,7 +537,7 @@ private:
     float *weights_ = nullptr, *outs_ = nullptr, *row_maxima_ = nullptr, *denominators_ = nullptr;
 };
 
-// Top-p for one query head: turns its logits into weights and sets those outside of the top-p set to zero.
+// Turns the logits of one query head into weights, and sets those outside of the top-p set to zero.
 void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageSelector& retrieving,
                  int64_t query_head, uint32_t* order)
 {
@@ -551,7 +553,8 @@ void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageSele
     }
 }
 
-// Whether the request is for sums only; combine_head then accumulates them directly.
+// Whether only plain sums are requested, without retrieval and without outside_newest; combine_head then
+// accumulates them directly.
 bool only_sums(const DecodeAttendArgs& args)
 {
     SignalRequest more = args.signals;
@@ -559,8 +562,8 @@ bool only_sums(const DecodeAttendArgs& args)
     return args.signals.outside_newest < 0 && !args.retrieval.pages.bounds && !wants_signals(more);
 }
 
-// Combines the segments of one head, in order: rescales softmax parts to the common row maximum. If signals are
-// computed afterwards, also turns the weights into probabilities.
+// Combines the segments of one KV head, in order: rescales each segment's results to the common row maximum. If
+// signals are computed afterwards, also turns the weights into probabilities.
 void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head, int worker)
 {
     const auto scale_into = HWY_DYNAMIC_DISPATCH(ScaleInto);
@@ -598,7 +601,7 @@ void clear_unseen(const SignalRequest& wanted, int64_t group, int64_t head, int6
             std::fill_n(of_heads + g * wanted.stride, first, 0.0f);
 }
 
-// The same request, with outputs starting at rank `first`.
+// Returns the request with its outputs starting at rank `first`.
 SignalRequest beginning_at(int64_t first, SignalRequest wanted)
 {
     for (float** out :
@@ -649,8 +652,8 @@ private:
     const SegmentPlan& plan_;
     const PageSelector& retrieving_;
     CpuContext& context_;
-    bool wanted_ = false, spread_ = false; // `spread`: some list is read in part
-    int64_t ranks_ = 0;                    // of the longest list
+    bool wanted_ = false, spread_ = false; // spread_: some list is read in part
+    int64_t ranks_ = 0;                    // length of the longest list
 };
 
 } // namespace

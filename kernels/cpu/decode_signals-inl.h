@@ -65,7 +65,7 @@ inline float RowStatisticOf(RowStatistic kind, const float* a, int64_t ranks, fl
     return static_cast<float>(-SumOf(sorted, ranks) / std::log(static_cast<double>(ranks)));
 }
 
-// Divides each head's probabilities by their sum outside the `newest` ranks, unless that is 0.
+// Divides each head's probabilities by their sum over all but the `newest` ranks, unless that sum is 0.
 inline void DivideByOutside(const DecodeWeights& row, int64_t newest)
 {
     if (newest == 0) return;
@@ -80,7 +80,8 @@ inline void DivideByOutside(const DecodeWeights& row, int64_t newest)
     }
 }
 
-// The signals that are sums over the query group. Outputs are those of this head; null if not requested.
+// Computes the signals that are sums over the query group. The outputs are [ranks], for this KV head; null: not
+// requested.
 inline void GroupSignals(const DecodeWeights& row, float* sums, float* low_counts, float* entropies)
 {
     const float uniform = static_cast<float>(row.group) / static_cast<float>(row.ranks);

@@ -7,7 +7,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 
 void widen_row(DType type, const std::byte* from, float* to, int64_t count)
 {

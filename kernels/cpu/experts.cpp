@@ -41,7 +41,7 @@ public:
 
     void route(CpuContext& context)
     {
-        std::fill_n(chosen_, args_.rows * args_.used, 0); // a stopped run leaves rows unassigned
+        std::fill_n(chosen_, args_.rows * args_.used, 0); // a stopped run skips rows, whose choice stays 0
         context.threads.run(args_.rows, [&](int64_t row, int) { choose(row); });
         group();
     }
@@ -55,7 +55,8 @@ public:
             most = std::max(most, end(e) - begin(e));
         return most;
     }
-    // For place `i` in [begin(expert), end(expert)): the row (ascending), and the weight of this expert for it.
+    // For i in [begin(expert), end(expert)): a row that chose the expert (ascending), and the expert's weight for
+    // that row.
     int64_t row(int64_t i) const { return grouped_[i] / args_.used; }
     float weight(int64_t i) const { return weights_[grouped_[i]]; }
 
@@ -91,7 +92,7 @@ private:
             weights[u] = static_cast<float>(mass(chosen[u]) / total);
     }
 
-    // Stable counting sort of the choices by expert.
+    // Sorts the choices by expert, with a stable counting sort.
     void group()
     {
         std::fill_n(begins_, experts_ + 1, 0);
@@ -111,10 +112,10 @@ private:
     float* weights_;             // [rows, used]
     int32_t* chosen_ = nullptr;  // [rows, used]
     int32_t* begins_ = nullptr;  // [experts + 1]
-    int32_t* grouped_ = nullptr; // [rows * used]: indices of choices, by expert
+    int32_t* grouped_ = nullptr; // [rows * used]: indices into chosen_, sorted by expert
 };
 
-// The layer's input after the norm: [rows, dim].
+// Returns the layer's input after the norm: [rows, dim].
 const float* normed_rows(const ExpertsArgs& args, int64_t dim, CpuContext& context)
 {
     float* normed = context.shared_scratch(ScratchUse::ExpertRows).get<float>(static_cast<size_t>(args.rows * dim));
@@ -128,7 +129,7 @@ const float* normed_rows(const ExpertsArgs& args, int64_t dim, CpuContext& conte
     return normed;
 }
 
-// Memory that all experts use in turn, sized for the one with the most rows.
+// Memory that the experts use one after the other, sized for the expert with the most rows.
 struct ExpertMemory {
     float* rows = nullptr;   // [rows, dim]: the expert's input, then its output
     float* hidden = nullptr; // [rows, 2 * ffn]

@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 namespace hn = hwy::HWY_NAMESPACE;
 
 template<class D>
@@ -27,7 +27,8 @@ HWY_INLINE void finish_at(D d, const RowFinish& finish, const float* x, bool add
     hn::StoreU(add ? hn::Add(hn::LoadU(d, y), value) : value, d, y);
 }
 
-// Applies factor and soft cap to `count` elements. y is x, or a different array with `add`.
+// Applies factor and soft cap to `count` elements of x, and stores the results in y or, with `add`, adds them to y.
+// Without `add`, y may be x.
 void finish_elements(const RowFinish& finish, const float* x, int64_t count, bool add, float* y)
 {
     const hn::ScalableTag<float> d;

@@ -24,13 +24,13 @@ namespace HWY_NAMESPACE {
 using cpu::CodeOrder;
 using cpu::FixedPoint128;
 
-// Parameters of a type's codes: the order of its elements, and the number subtracted from every code.
+// Parameters of a weight type: the order of its codes, and the number that is subtracted from every code.
 struct FixedPointCodes {
     CodeOrder order;
     int offset;
 };
 
-// sum[i] += the four products of bytes of lane i, `codes` unsigned.
+// Adds to each 32-bit lane of `sum` the products of its four unsigned codes and four signed bytes of `limbs`.
 HWY_INLINE void AddProducts(__m512i& sum, __m512i codes, const int8_t* limbs)
 {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "m"(*reinterpret_cast<const __m512i*>(limbs)));
@@ -53,7 +53,7 @@ HWY_INLINE __m512i LaneSums(__m512i codes, const FixedPoint128& x, int part)
     return sum;
 }
 
-// The same for two vectors whose lanes belong to the same blocks.
+// Like the above, for two vectors whose lanes belong to the same blocks, and are added up.
 HWY_INLINE __m512i LaneSums(__m512i low, __m512i high, const FixedPoint128& x)
 {
     __m512i sum = _mm512_setzero_si512();
@@ -76,8 +76,8 @@ HWY_INLINE __m512i Corrected(__m512i sums, const int32_t (&correction)[16])
     return _mm512_add_epi32(sums, _mm512_load_si512(correction));
 }
 
-// Up to four blocks of 32: their nibbles in one vector. If there are fewer than four, the lanes beyond repeat the
-// nibbles of the last block, and HalvesOfFour gives them scales of 0.
+// Returns the nibbles of `count` <= 4 blocks of 32 elements in one vector. If `count` < 4, the other lanes repeat
+// the nibbles of the last block, and HalvesOfFour gives them scales of 0.
 template<class Block, int count>
 HWY_INLINE __m512i NibblesOfFour(const std::byte* w)
 {
@@ -104,7 +104,7 @@ HWY_INLINE __m128 HalvesOfFour(const std::byte* w, size_t at)
     return _mm_cvtph_ps(_mm_cvtsi64_si128(static_cast<long long>(halves)));
 }
 
-// Partial sums of one row's dot product; the two chains `products` and `more_products` are independent.
+// Partial sums of one row's dot product. `products` and `more_products` are independent chains, to hide latency.
 struct FixedPointSums {
     __m512 products, more_products;
     __m256 offsets;
@@ -115,7 +115,8 @@ HWY_INLINE void AddScaled(__m512& products, __m512i lanes, __m512 scales)
     products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(lanes), scales, products);
 }
 
-// Adds the products of 256 elements starting at `w` with x[0] and x[1]; sums32 are sums of the same activations.
+// Add() adds the products of the 256 weights at `w` with x[0] and x[1]; sums32 are the sums of 32 of the same
+// activations.
 template<DType type>
 struct FixedPointStep;
 
@@ -132,7 +133,7 @@ struct SmallStep {
         }
     }
 
-    // The last blocks of a row, fewer than eight.
+    // Adds the products of the last blocks of a row, fewer than eight.
     static HWY_INLINE void AddRest(const std::byte* w, int64_t blocks, const FixedPoint128* x, const float* sums32,
                                    FixedPointSums& to)
     {
@@ -177,8 +178,8 @@ template<>
 struct FixedPointStep<DType::Q4_1> : SmallStep<BlockQ4_1, true> {
 };
 
-// For Q4_K and Q5_K. `codes(half, high)` returns the codes of half of a block: its low or high nibbles with any
-// fifth bits.
+// Add() of Q4_K and Q5_K. `codes(half, high)` returns the low or high nibbles of one half of a block, for Q5_K with
+// their fifth bits.
 template<class Block, class Codes>
 HWY_INLINE void AddSixBitGroups(const std::byte* w, const FixedPoint128* x, const float* sums32, const Codes& codes,
                                 FixedPointSums& to)
@@ -217,7 +218,7 @@ struct FixedPointStep<DType::Q5_K> {
         const auto* fifth = reinterpret_cast<const __m256i*>(w + offsetof(BlockQ5_K, fifth));
         const __m512i bits = _mm512_broadcast_i64x4(_mm256_loadu_si256(fifth));
         const auto codes = [&](int half, bool high) HWY_ATTR {
-            const int group = 4 * half + (high ? 1 : 0); // two more in the upper half of the vector
+            const int group = 4 * half + (high ? 1 : 0); // of the vector's lower half; group + 2: of its upper half
             const __m512i bit = _mm512_mask_set1_epi8(_mm512_set1_epi8(static_cast<char>(1 << group)),
                                                       0xFFFFFFFF00000000u, static_cast<char>(4 << group));
             const __m512i nibbles = Nibbles(LoadBytes(w + offsetof(BlockQ5_K, q) + 64 * half), high);
@@ -254,7 +255,7 @@ struct FixedPointStep<DType::Q6_K> {
     }
 
 private:
-    static HWY_INLINE __m512i Shifts(short lower, short upper) // of the halves of the vector
+    static HWY_INLINE __m512i Shifts(short lower, short upper) // for the lower and the upper half of the vector
     {
         return _mm512_mask_set1_epi16(_mm512_set1_epi16(lower), 0xFFFF0000u, upper);
     }
@@ -269,7 +270,7 @@ template<DType type>
 float DotFixedPoint(const std::byte* HWY_RESTRICT w, const FixedPoint128* x, const float* sums32, int64_t cols)
 {
     const int64_t bytes = super_block / BlocksOf<type>::elements * BlocksOf<type>::bytes;
-    constexpr int64_t ahead = 2048;
+    constexpr int64_t ahead = 2048; // bytes
     FixedPointSums sums{_mm512_setzero_ps(), _mm512_setzero_ps(), _mm256_setzero_ps()};
     int64_t i = 0;
     for (; i + super_block <= cols; i += super_block, w += bytes, x += 2) {
@@ -287,7 +288,7 @@ float DotFixedPoint(const std::byte* HWY_RESTRICT w, const FixedPoint128* x, con
            hn::GetLane(hn::SumOfLanes(d8, hn::Vec<decltype(d8)>{sums.offsets}));
 }
 
-// The position of the elements [16 * run, 16 * run + 16): which vector, and the first byte in it.
+// Where the elements [16 * run, 16 * run + 16) are stored: in vector `part`, from byte `at` on.
 HWY_INLINE void PlaceOfRun(CodeOrder order, int run, int& part, int& at)
 {
     switch (order) {
@@ -314,24 +315,24 @@ HWY_INLINE FixedPointCodes CodesOf(DType type)
     return {CodeOrder::Groups32, 0};
 }
 
-// The power of two that multiplies 128 elements, and its inverse.
+// `to`: the power of two by which 128 elements are multiplied; `back`: its inverse.
 struct FixedPointScale {
     float to, back;
 };
 
 HWY_INLINE FixedPointScale ScaleOf(const float* x)
 {
-    __m512i largest = _mm512_setzero_si512(); // as integers, magnitudes have the same order
+    __m512i largest = _mm512_setzero_si512(); // bits of max |x|; as integers, they are ordered like the floats
     for (int i = 0; i < 128; i += 16)
         largest = _mm512_max_epi32(largest, _mm512_and_si512(LoadBytes(x + i), _mm512_set1_epi32(0x7FFFFFFF)));
     const int bits = _mm512_reduce_max_epi32(largest);
     if (bits >= 0x7F800000) return {0.0f, std::numeric_limits<float>::quiet_NaN()};
     const int with_room = std::bit_cast<int>(std::bit_cast<float>(bits) * 1.004f) >> 23;
-    const int exponent = std::max(with_room - 126, -103); // of the smallest power of two above
+    const int exponent = std::max(with_room - 126, -103); // of the smallest power of two above 1.004 max |x|
     return {std::bit_cast<float>((150 - exponent) << 23), std::bit_cast<float>((exponent + 104) << 23)};
 }
 
-// Elements [i, i + 128) of a row; past the end of the row, a copy padded with zeros.
+// Returns elements [i, i + 128) of a row; if the row ends before, a copy in `padded`, padded with zeros.
 HWY_INLINE const float* Next128(const float* x, int64_t i, int64_t cols, float* HWY_RESTRICT padded)
 {
     if (i + 128 <= cols) return x + i;
@@ -340,7 +341,7 @@ HWY_INLINE const float* Next128(const float* x, int64_t i, int64_t cols, float* 
     return padded;
 }
 
-// Whether in some run of 128 elements one exceeds the sum of the others, which would leave those few bits.
+// Whether one of some 128 elements exceeds the sum of the others, so that the others would keep only a few bits.
 HWY_INLINE bool HasOutlier(const float* HWY_RESTRICT x, int64_t cols)
 {
     HWY_ALIGN float padded[128];
@@ -363,7 +364,7 @@ HWY_INLINE void ToFixedPoint128(const float* HWY_RESTRICT x, const FixedPointCod
     const FixedPointScale scale = ScaleOf(x);
     std::memset(&to, 0, sizeof to);
     to.scale = scale.back;
-    if (scale.to == 0.0f) return; // the scale makes every product NaN
+    if (scale.to == 0.0f) return; // an element is not finite: to.scale is NaN, and so is every product
     for (int run = 0; run < 8; ++run) {
         int part = 0, at = 0;
         PlaceOfRun(codes.order, run, part, at);

@@ -29,7 +29,7 @@ struct PartColumns {
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 using cpu::CpuWeight;
 using cpu::KC;
 using cpu::PartColumns;
@@ -50,7 +50,7 @@ int64_t fixed_scratch_bytes(int64_t columns)
     return columns * (KC + 2 * KC / 16 * static_cast<int64_t>(sizeof(float)));
 }
 
-// Packs a row panel, some rows of x, as [group of 32 along k][...]; `computed_row` is scratch for a row of x.
+// Packs one row panel of x: for each group of 32 columns, a PackedGroup. `computed_row` is scratch for a row of x.
 void pack_fixed_row_panel(const cpu::RowSource& x, const cpu::RowPanels& panels, int64_t panel, float* computed_row,
                           int32_t* packed)
 {
@@ -66,7 +66,7 @@ void pack_fixed_row_panel(const cpu::RowSource& x, const cpu::RowPanels& panels,
         PutSums(packed + g * packed_words * rows, rows);
 }
 
-// The number added to the codes of a type without offsets to make them unsigned bytes.
+// For types without offsets: the number that makes their codes unsigned bytes when it is added to them.
 constexpr int code_shift(DType type)
 {
     switch (type) {
@@ -88,7 +88,7 @@ constexpr int code_shift(DType type)
     }
 }
 
-// Per-thread memory for the unpacked columns of a block: column panels of NR columns, one after the other.
+// A worker's memory for the unpacked columns of a block: column panels of NR columns, one after the other.
 struct BlockScratch {
     struct ColumnPanel {
         uint8_t* codes;
@@ -108,7 +108,7 @@ struct BlockScratch {
     float *scale, *offset;
 };
 
-// The codes of a row's elements as unsigned bytes; always KC, even if the row has fewer.
+// Stores the codes of a row of weights as unsigned bytes; always KC of them, even if the row has fewer.
 template<DType type>
 HWY_INLINE void put_codes(const UnpackedWeights& weights, uint8_t* HWY_RESTRICT bytes)
 {
@@ -117,7 +117,7 @@ HWY_INLINE void put_codes(const UnpackedWeights& weights, uint8_t* HWY_RESTRICT 
                             _mm512_add_epi8(_mm512_load_si512(weights.q + i), _mm512_set1_epi8(code_shift(type))));
 }
 
-// Scales and offsets of the groups in one column of a column panel.
+// Stores the scales and offsets of one column of a column panel, for each group.
 template<DType type>
 HWY_INLINE void put_scales(const UnpackedWeights& weights, int64_t groups, float* HWY_RESTRICT scale,
                            float* HWY_RESTRICT offset)
@@ -137,7 +137,7 @@ void unpack_column_panel(const CpuWeight::Part& part, int64_t row, int64_t colum
 {
     using Blocks = BlocksOf<type>;
     static_assert((code_shift(type) == 0) == Blocks::has_offset);
-    constexpr int64_t stride = KC + 64; // not a power of two: see gemm.cpp
+    constexpr int64_t stride = KC + 64; // not a power of two, as in gemm.cpp
     HWY_ALIGN uint8_t rows[NR * stride];
     UnpackedWeights weights{};
     for (int64_t r = 0; r < NR; ++r) {
@@ -186,7 +186,7 @@ void multiply_fixed_columns(const cpu::Product& product, const cpu::RowPanels& r
     });
 }
 #else
-// Never called: takes_fixed_point_gemm is false.
+// These functions are never called: takes_fixed_point_gemm is false on this target.
 int64_t fixed_row_panel_height()
 {
     return 1;
@@ -226,7 +226,7 @@ int64_t blocks_of(const CpuWeight::Part& part, int64_t width)
     return (part.matrix.rows + width - 1) / width;
 }
 
-// Blocks of columns are numbered consecutively across the parts.
+// Returns the columns of a block. Blocks are numbered consecutively across the parts; no block spans two parts.
 PartColumns columns_of(const CpuWeight& weight, int64_t block, int64_t width)
 {
     const CpuWeight::Part* part = weight.parts().data();

@@ -8,8 +8,8 @@
 // in a product of 1,024 numbers. Sums are finite as long as activations stay below 1e34. The bits of a row depend
 // neither on the other rows nor on the number of threads.
 //
-// Cost: 2 rows W.rows W.cols operations. 21 instructions replace 32 f32 multiply-adds for groups of 32 weights, 26
-// for groups of 16 (Q2_K, Q3_K, Q6_K).
+// Cost: 2 rows W.rows W.cols operations. For groups of 32 weights, 21 instructions do the work of 32 f32
+// multiply-adds; for groups of 16 (Q2_K, Q3_K, Q6_K), 26 instructions.
 #pragma once
 
 #include "kernels/cpu/cpu_context.h"
@@ -17,7 +17,8 @@
 
 namespace palimpsest::kernels::cpu {
 
-// Whether this processor supports it for these weights, and `context` allows it.
+// Whether this processor supports fixed_point_gemm for the product's weights, and `context` does not demand exact
+// products.
 bool takes_fixed_point_gemm(const Product& product, const CpuContext& context);
 
 void fixed_point_gemm(const Product& product, CpuContext& context); // REQUIRES: takes_fixed_point_gemm

@@ -28,14 +28,15 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET <= HWY_AVX3 // AVX3, and the better targets of newer versions of Highway
 
-// Rows of a tile: 24 vectors of sums, two of codes and a broadcast value leave a few registers for scales.
+// Rows of a tile. Six rows need 24 vectors of sums, two of codes and a broadcast value, and leave a few registers
+// for scales.
 inline constexpr int fixed_point_rows = 6;
 
-// Activations that share a scale; a quad is the four of them that one vector lane multiplies.
+// fixed_group activations share a scale; a quad is the four of them that one vector lane multiplies.
 inline constexpr int64_t fixed_group = 32, quad = 4, quads = fixed_group / quad;
 
-// The packed activations of a panel, per group of 32: [quad][row] of four high bytes, the same of four low bytes,
-// then [row] each of the scale, and of the scale times the sum of the first 16, the last 16 and all activations.
+// The packed activations of a row panel have these words for each group of 32 columns: [quad][row] four high bytes,
+// [quad][row] four low bytes, [row] the scale, and [RowSums][row] the scale times the sum of the activations.
 enum class RowSums { First16, Last16, All };
 inline constexpr int64_t packed_words = 2 * quads + 4; // 32-bit words per row
 
@@ -52,7 +53,8 @@ private:
     const float* floats(int i) const { return reinterpret_cast<const float*>(words) + (2 * quads + i) * rows; }
 };
 
-// NR columns of W over k: codes [k / 4][NR] of four bytes, scales and offsets [k / group][NR].
+// NR columns of the product, which are rows of W: per quad [NR] codes of four bytes, per group [NR] scales and [NR]
+// offsets.
 struct CodePanel {
     const uint8_t* codes;
     const float* scale;
@@ -64,7 +66,7 @@ HWY_INLINE void AddByteProducts(__m512i& sum, __m512i codes, __m512i activations
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(activations));
 }
 
-// sums += codes times one byte of each activation, for `count` quads.
+// Adds codes times the high or the low bytes of the activations, for `count` quads, to the sums of all rows.
 template<int rows, int count>
 HWY_INLINE void AddQuads(const uint8_t* HWY_RESTRICT codes, const int32_t* HWY_RESTRICT activations,
                          __m512i (&left)[rows], __m512i (&right)[rows])
@@ -91,7 +93,7 @@ struct TileColumns {
     __mmask16 left, right;
 };
 
-// The tile with a compile-time number of rows, so that the sums stay in registers.
+// Computes a tile with a compile-time number of rows, so that the sums stay in registers.
 template<int rows, int group>
 HWY_INLINE void FixedPointTile(const int32_t* HWY_RESTRICT packed, const CodePanel& panel, int64_t k,
                                float* HWY_RESTRICT c, int64_t ldc, bool first, TileColumns columns)
@@ -179,16 +181,17 @@ inline constexpr float largest_fixed = 127 * 256 + 127;
 
 HWY_INLINE GroupScale ScaleOfGroup(__m512 x0, __m512 x1)
 {
-    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF); // as integers, magnitudes have the same order
+    // Clears the sign. The bits of magnitudes, as integers, are ordered like the floats.
+    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
     const __m512i largest = _mm512_max_epi32(_mm512_and_si512(_mm512_castps_si512(x0), magnitude),
                                              _mm512_and_si512(_mm512_castps_si512(x1), magnitude));
     const float size = std::bit_cast<float>(_mm512_reduce_max_epi32(largest));
     if (!(size <= std::numeric_limits<float>::max())) return {std::numeric_limits<float>::quiet_NaN(), 0.0f};
-    if (size < 0x1p-100f) return {0.0f, 0.0f}; // the factor must be finite
+    if (size < 0x1p-100f) return {0.0f, 0.0f}; // or the factor would overflow
     return {size / largest_fixed, largest_fixed / size};
 }
 
-// Packs 16 activations: writes four high and four low words, `rows` words apart.
+// Packs 16 activations: writes four words of high and four of low bytes, each `rows` words from the next.
 HWY_INLINE void PackSixteen(__m512 x, float factor, int rows, int32_t* HWY_RESTRICT high, int32_t* HWY_RESTRICT low)
 {
     const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(x, _mm512_set1_ps(factor)));
@@ -203,7 +206,7 @@ HWY_INLINE void PackSixteen(__m512 x, float factor, int rows, int32_t* HWY_RESTR
     }
 }
 
-// The sums of the activations of four quads, for every row.
+// Returns, for every row, the sum of the high or low bytes of 16 activations.
 HWY_INLINE __m512i SumQuads(const int32_t* words, int rows, __mmask16 lanes)
 {
     const __m512i ones = _mm512_set1_epi8(1);
@@ -213,7 +216,7 @@ HWY_INLINE __m512i SumQuads(const int32_t* words, int rows, __mmask16 lanes)
     return sum;
 }
 
-// Call when all rows of a group are packed: stores their sums times their scales.
+// Stores the sums of each row's activations times their scale. REQUIRES: all rows of the group are packed.
 HWY_INLINE void PutSums(int32_t* words, int rows)
 {
     const auto lanes = static_cast<__mmask16>((1u << rows) - 1);

@@ -9,7 +9,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 namespace hn = hwy::HWY_NAMESPACE;
 
 struct Silu {
@@ -35,8 +35,8 @@ template<class Function, class D>
 HWY_INLINE void gate_at(D d, const float* HWY_RESTRICT gate, const float* HWY_RESTRICT up, float* HWY_RESTRICT y)
 {
     const auto g = hn::LoadU(d, gate);
-    // Exp requires x <= 88; the result is below 1e-36 there already. Min propagates a NaN only in its second
-    // operand.
+    // Exp requires an exponent <= 88; from there on, the result is below 1e-36 anyway. Min propagates a NaN only in
+    // its second operand.
     const auto e = Exp(d, hn::Min(hn::Set(d, 88.0f), Function::Exponent(d, g)));
     hn::StoreU(hn::Mul(hn::Div(g, hn::Add(hn::Set(d, 1.0f), e)), hn::LoadU(d, up)), d, y);
 }

@@ -12,12 +12,13 @@
 #include "kernels/cpu/micro_kernel-inl.h"
 #include "kernels/cpu/transpose_panel-inl.h"
 
-// This file is included once per target, this part only once.
-#ifndef PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
-#define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
+// This file is included once per target, but the part in this guard only once.
+#ifndef PALIMPSEST_KERNELS_CPU_GEMM_PACKED_OFFSET
+#define PALIMPSEST_KERNELS_CPU_GEMM_PACKED_OFFSET
 namespace palimpsest::kernels::cpu {
 
-// Offset in the packed rows: for every KC columns, panel after panel, each [kc][height].
+// Offset of a panel in the packed rows of x. For every block of KC columns, the panels follow each other, each
+// [kc][height].
 inline int64_t packed_offset(const RowPanels& panels, int64_t k, int64_t kc, int64_t panel)
 {
     return k * panels.rows + panels.begin(panel) * kc;
@@ -29,19 +30,19 @@ inline int64_t packed_offset(const RowPanels& panels, int64_t k, int64_t kc, int
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 namespace hn = hwy::HWY_NAMESPACE;
 using cpu::CpuWeight;
 using cpu::KC;
 
-// A tile of micro_kernel-inl.h is MR rows of x by NR rows of W.
+// The most rows of a row panel: a tile of micro_kernel-inl.h is MR rows of x by NR rows of W.
 int64_t panel_height()
 {
     return MR;
 }
 
-void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64_t panel, int64_t cols,
-                float* packed)
+void pack_row_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64_t panel, int64_t cols,
+                    float* packed)
 {
     for (int64_t k = 0; k < cols; k += KC) {
         const int64_t kc = std::min(KC, cols - k);
@@ -49,8 +50,9 @@ void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64
     }
 }
 
-// Rows [n, n + columns) of W, starting at column k, as a panel [kc][NR]; its columns beyond `columns` are zero.
-void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k, int64_t kc, float* panel)
+// Unpacks rows [n, n + columns) of W, from column k on, to a weight panel [kc][NR]; its columns beyond `columns`
+// become zero.
+void unpack_weight_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k, int64_t kc, float* panel)
 {
     // The stride is not a power of two: rows 1 kB apart would compete for a few sets of the L1 cache.
     constexpr int64_t stride = KC + 16;
@@ -64,7 +66,7 @@ void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k
     TransposePanel(rows, stride, kc, panel);
 }
 
-// Computes columns [n, n + most) of y, or up to the last. `block` is scratch for most * KC floats.
+// Computes columns [n, n + most) of y, or fewer at its end. `block` is scratch for most * KC floats.
 void multiply_columns(const cpu::Product& product, const cpu::RowPanels& row_panels, const float* packed, int64_t n,
                       int64_t most, float* block)
 {
@@ -74,7 +76,7 @@ void multiply_columns(const cpu::Product& product, const cpu::RowPanels& row_pan
         const int64_t kc = std::min(KC, K - k);
         const bool first = k == 0 && !product.bias && !product.accumulate;
         for (int64_t j = 0; j < columns; j += NR)
-            unpack_panel(*product.weight, n + j, std::min(NR, columns - j), k, kc, block + j * kc);
+            unpack_weight_panel(*product.weight, n + j, std::min(NR, columns - j), k, kc, block + j * kc);
         for (int64_t panel = 0; panel < row_panels.count; ++panel) {
             const float* a = packed + packed_offset(row_panels, k, kc, panel);
             float* y = product.y + row_panels.begin(panel) * N + n;
@@ -95,18 +97,19 @@ namespace palimpsest::kernels::cpu {
 namespace {
 
 HWY_EXPORT(panel_height);
-HWY_EXPORT(pack_panel);
+HWY_EXPORT(pack_row_panel);
 HWY_EXPORT(multiply_columns);
 
 void pack_made_panel(const RowSource& x, const RowPanels& panels, int64_t panel, float* made, float* packed)
 {
     if (x.is_plain()) {
-        HWY_DYNAMIC_DISPATCH(pack_panel)(x.in_memory(panels.begin(panel)), x.cols, panels, panel, x.cols, packed);
+        HWY_DYNAMIC_DISPATCH(pack_row_panel)
+        (x.in_memory(panels.begin(panel)), x.cols, panels, panel, x.cols, packed);
         return;
     }
     for (int r = 0; r < panels.height(panel); ++r)
         x.make(panels.begin(panel) + r, made + r * x.cols);
-    HWY_DYNAMIC_DISPATCH(pack_panel)(made, x.cols, panels, panel, x.cols, packed);
+    HWY_DYNAMIC_DISPATCH(pack_row_panel)(made, x.cols, panels, panel, x.cols, packed);
 }
 
 } // namespace

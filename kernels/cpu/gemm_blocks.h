@@ -5,12 +5,13 @@
 
 namespace palimpsest::kernels::cpu {
 
-// Depth of a block of W. Does not depend on the thread count, because it determines how a sum is rounded.
+// Depth (columns of x) of a block of W. It determines how a sum is rounded, so it does not depend on the thread
+// count.
 inline constexpr int64_t KC = 256;
 
-// Columns of a block of W. A block stays in L2 (as f32, 128 or 256 kB) while it is multiplied with all rows. Packed
-// rows that do not fit in L2 are read from L3 once per block, so blocks are wide unless that would leave threads
-// idle.
+// Columns of the product in a block. The block of W (as f32, 128 or 256 kB) stays in L2 while it is multiplied with
+// all rows of x. Packed rows of x that do not fit in L2 are read from L3 once per block, so blocks are wide unless
+// that would leave threads idle.
 inline constexpr int64_t narrow_block = 128, wide_block = 256;
 
 inline int64_t block_columns(int64_t columns, int threads)
@@ -18,7 +19,7 @@ inline int64_t block_columns(int64_t columns, int threads)
     return columns >= 4 * wide_block * threads ? wide_block : narrow_block;
 }
 
-// Splits rows into panels of nearly equal height, at most `most`.
+// Splits `total` rows into panels of nearly equal height, at most `most`.
 struct RowPanels {
     RowPanels(int64_t total, int64_t most) : rows(total), count((total + most - 1) / most) {}
     int64_t begin(int64_t panel) const { return rows * panel / count; }

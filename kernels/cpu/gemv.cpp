@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 namespace hn = hwy::HWY_NAMESPACE;
 
 template<DType type>
@@ -50,7 +50,7 @@ HWY_INLINE float dot(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT 
 template<>
 HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT x, int64_t cols)
 {
-    constexpr int chains = 4, ahead = 2048;
+    constexpr int chains = 4, ahead = 2048; // ahead: bytes
     const hn::CappedTag<float, q8_0_weights> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const auto add_block = [&](const std::byte* block, const float* xs, auto sum) HWY_ATTR {
@@ -74,11 +74,12 @@ HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* 
     return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
 }
 
-// Wider rows of activations do not stay in an L1 cache of 32 kB beside the weights that stream through it.
+// A row of activations with more columns does not stay in an L1 cache of 32 kB beside the weights that stream
+// through it.
 constexpr int64_t narrow_cols = 4096;
 constexpr int rows_per_pass = 8;
 
-// row_bytes, inlined.
+// row_bytes with a compile-time type, for the innermost loops.
 template<DType type>
 HWY_INLINE int64_t bytes_before(int64_t elements)
 {
@@ -107,7 +108,8 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 #pragma GCC unroll 8
     for (int r = 0; r < rows_per_pass; ++r) {
         const std::byte* block = w + r * stride;
-        __builtin_prefetch(block + 1024, 0, 2); // into L2: eight streams are too many for the hardware prefetcher
+        // Into L2, because eight streams are too many for the hardware prefetcher.
+        __builtin_prefetch(block + 1024, 0, 2);
         auto partial = hn::Mul(Q8Bytes(d, block, 0), hn::LoadU(d, x));
         for (int64_t j = lanes; j < q8_0_weights; j += lanes)
             partial = hn::MulAdd(Q8Bytes(d, block, j), hn::LoadU(d, x + j), partial);
@@ -116,7 +118,7 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 }
 
 // Multiplies several rows of weights at once, so that each load of x serves all of them. Each row has one chain of
-// sums, which is split every 1024 columns, because rounding errors grow with its length.
+// sums; a new chain begins every 1024 columns, because rounding errors grow with the length of a chain.
 template<DType type>
 HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
                               int64_t cols, float* HWY_RESTRICT dots)
@@ -148,8 +150,8 @@ HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, c
     }
 }
 
-// Multiplying one row of weights at a time gives the best memory throughput (two at once halve the speed) unless x
-// has to come from L2 for every row. That traffic also halves the speed, and eight rows at once recover most of the
+// One row of weights at a time gives the best memory throughput (two at a time halve the speed), unless x has to
+// come from L2 for every row. Reading x from L2 also halves the speed; eight rows at a time recover most of that
 // loss.
 template<DType type>
 void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* x, int64_t cols, float* dots)
@@ -162,7 +164,7 @@ void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* 
         dots[r] = dot<type>(w + r * stride, x, cols);
 }
 
-// For the scalar target.
+// For Highway's scalar target, which has no kernels for blocks.
 float dot_widened(DType type, const std::byte* w, const float* x, int64_t cols)
 {
     float sum = 0, wide[super_block];
@@ -196,8 +198,8 @@ bool has_fixed_point()
 #endif
 }
 
-// Converts x for weights of this type. False if they are multiplied in f32: no VNNI, another type, or an outlier in
-// x (HasOutlier).
+// Converts x for weights of this type. Returns false if these weights are multiplied in f32, because the processor
+// has no VNNI, the type is not decoded in fixed point, or x has an outlier (HasOutlier).
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
 #if HWY_TARGET <= HWY_AVX3
@@ -277,7 +279,7 @@ int64_t groups_of(const CpuWeight::Part& part)
     return (part.matrix.rows + group_rows - 1) / group_rows;
 }
 
-// Multiplies one group of rows of a part, in stored order.
+// Multiplies one group of stored rows of a part. Stored rows may be rotary pairs; row_of gives the row of y.
 void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const PreparedRow& x, float* y)
 {
     float dots[group_rows];
@@ -291,8 +293,8 @@ void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group
     }
 }
 
-// Groups are numbered consecutively across the parts. A thread takes one run of groups, so that it reads memory as
-// one stream.
+// Multiplies groups [begin, end), numbered across all parts. A thread takes consecutive groups, so that it reads
+// memory as one stream.
 void multiply_groups(const Product& p, const PreparedRow& x, float* y, int64_t begin, int64_t end)
 {
     int64_t first = 0;
@@ -304,7 +306,8 @@ void multiply_groups(const Product& p, const PreparedRow& x, float* y, int64_t b
     }
 }
 
-// Number of elements that share an offset, whose activations are summed in advance; 0 for types without offsets.
+// How many elements share an offset; the activations of such a group are summed in advance. 0 for types without
+// offsets.
 int64_t offset_group(DType type)
 {
     if (type == DType::Q2_K) return 16;
@@ -313,7 +316,8 @@ int64_t offset_group(DType type)
     return has_offset ? 32 : 0;
 }
 
-// Computes and converts the rows of activations, one at a time.
+// Makes the rows of activations, one at a time, with what the weight's types need: group sums and fixed-point
+// numbers.
 class RowComputer {
 public:
     RowComputer(const Product& product, CpuContext& context) : x_(product.x)
@@ -345,7 +349,8 @@ public:
     }
 
 private:
-    // Collects the types that may be multiplied in fixed point, each once, and the group sums they need.
+    // Notes each type with blocks once, except Q8_0 (to_fixed_point refuses some), and which group sums of x it
+    // needs.
     void note(DType type)
     {
         if (info(type).block == 1 || type == DType::Q8_0) return;
@@ -356,7 +361,7 @@ private:
         if (!is_known) types_[type_count_++] = type;
     }
 
-    size_t fixed_count() const { return static_cast<size_t>(x_.cols + 127) / 128; } // for one type
+    size_t fixed_count() const { return static_cast<size_t>(x_.cols + 127) / 128; } // per row and type
 
     const float* summed(const float* x, int64_t group, float* to) const
     {

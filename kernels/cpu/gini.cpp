@@ -9,7 +9,7 @@ namespace palimpsest::kernels {
 
 float gini_of(float* row, int64_t visible)
 {
-    thread_local const hwy::Sorter sort; // owns memory
+    thread_local const hwy::Sorter sort; // reused, because it owns memory
     const double total = std::accumulate(row, row + visible, 0.0);
     if (std::isnan(total)) return std::numeric_limits<float>::quiet_NaN();
     sort(row, static_cast<size_t>(visible), hwy::SortAscending());

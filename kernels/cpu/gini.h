@@ -1,11 +1,11 @@
-// RowStatistic::Gini of one attention row.
+// Computes RowStatistic::Gini of one attention row.
 #pragma once
 
 #include <cstdint>
 
 namespace palimpsest::kernels {
 
-// Sorts the row. REQUIRES: visible > 0.
+// Sorts the first `visible` elements of the row. REQUIRES: visible > 0.
 float gini_of(float* row, int64_t visible);
 
 } // namespace palimpsest::kernels

@@ -6,9 +6,9 @@
 
 namespace palimpsest::kernels::cpu {
 
-std::unique_ptr<Weight> load(std::span<const HostMatrix> parts); // linear.cpp; keeps pointers to the host memory
-void embed(const EmbedArgs& args, CpuContext& context);          // embed.cpp
-void linear(const LinearArgs& args, CpuContext& context);        // linear.cpp: rms_norm, then a product
+std::unique_ptr<Weight> load(std::span<const HostMatrix> parts);       // linear.cpp; points into the host memory
+void embed(const EmbedArgs& args, CpuContext& context);                // embed.cpp
+void linear(const LinearArgs& args, CpuContext& context);              // linear.cpp: rms_norm, then a product
 void feed_forward(const FeedForwardArgs& args, CpuContext& context);   // linear.cpp
 void prepare_heads(const PrepareHeadsArgs& args, CpuContext& context); // prepare_heads.cpp
 void experts(const ExpertsArgs& args, CpuContext& context);            // experts.cpp
@@ -17,7 +17,7 @@ void attend(const AttendArgs& args, CpuContext& context);              // prefil
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context); // decode_attention.cpp
 void bound_pages(const BoundPagesArgs& args, CpuContext& context);     // page_bounds.cpp
 
-void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, as are all below
+void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, like all functions below
 void compact(const CompactArgs& args, CpuContext& context);
 void drop(const DropArgs& args);
 void defragment(const DefragmentArgs& args, CpuContext& context);

@@ -29,8 +29,8 @@ HWY_INLINE hn::Vec<D> LoadF16(D d, const uint16_t* HWY_RESTRICT from)
     const hn::Rebind<uint16_t, D> bits;
     return hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(bits, from)));
 #else
-    // Without conversion instructions, Highway 1.0.3 converts infinity to 65536. Scaling by 2^112 restores the
-    // exponent and makes subnormal halves normal.
+    // On targets without conversion instructions, Highway 1.0.3 converts infinity to 65536, so the bits are
+    // converted here. Scaling by 2^112 restores the exponent and makes subnormal halves normal.
     const hn::RebindToUnsigned<D> u32;
     const auto bits = hn::PromoteTo(u32, hn::LoadU(hn::Rebind<uint16_t, D>(), from));
     const auto magnitude = hn::And(bits, hn::Set(u32, 0x7FFFu));
@@ -71,7 +71,8 @@ HWY_INLINE void StoreF16(D d, hn::Vec<D> value, uint16_t* HWY_RESTRICT to)
     const auto magnitude = hn::BitCast(i32, hn::And(bits, hn::Set(u32, 0x7FFFFFFFu)));
     const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(i32, 1));
     const auto normal = hn::ShiftRight<13>(hn::Add(hn::Sub(magnitude, hn::Set(i32, 0x38000000 - 0xFFF)), odd));
-    // Adding 0.5 lets the float unit round subnormal halves to units of 2^-24.
+    // Subnormal halves are multiples of 2^-24, which is also the spacing of floats in [0.5, 1): adding 0.5 rounds
+    // to it.
     const auto nudged = hn::Add(hn::BitCast(d, magnitude), hn::Set(d, 0.5f));
     const auto subnormal = hn::Sub(hn::BitCast(i32, nudged), hn::Set(i32, 0x3F000000));
     auto half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(i32, 0x38800000)), subnormal, normal);

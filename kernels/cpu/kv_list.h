@@ -7,7 +7,8 @@
 
 namespace palimpsest::kernels {
 
-// The first rank that is visible to the newest of `ranks`; a window > 0 limits it to that many ranks.
+// The first rank that is visible to the newest token of a list of `ranks` ranks. A window > 0 makes only that many
+// ranks visible.
 inline int64_t first_visible(int32_t window, int64_t ranks)
 {
     return window > 0 ? std::max<int64_t>(0, ranks - window) : 0;
@@ -29,7 +30,7 @@ public:
     KvRow key(int64_t row) const { return at(pool_.keys, row); }
     KvRow value(int64_t row) const { return at(pool_.values, row); }
     const KvPage& page() const { return page_; }
-    // How many of the `wanted` rows starting at `row` are contiguous, that is, on the same page.
+    // How many of the `wanted` rows, starting at `row`, are on the same page and therefore contiguous.
     static int64_t piece(int64_t row, int64_t wanted) { return std::min(wanted, page_rows - row % page_rows); }
 
 private:

@@ -70,7 +70,8 @@ HWY_INLINE void Quantise(const float* HWY_RESTRICT from, std::byte* HWY_RESTRICT
         std::memset(to, 0, q8_0_weights);
         return;
     }
-    // Adding 1.5 * 2^23 makes the float unit round to the nearest integer, which then is in the low bits.
+    // Floats near 1.5 * 2^23 are integers: adding that number rounds to the nearest integer, which is then in the
+    // low bits.
     constexpr float rounder = 0x1.8p23f;
     auto* bytes = static_cast<int8_t*>(static_cast<void*>(to));
     for (int64_t i = 0; i < q8_0_weights; i += lanes) {

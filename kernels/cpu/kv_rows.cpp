@@ -101,7 +101,7 @@ void append_staged_rows(const CompactArgs& args, const KvList& list, int64_t hea
     }
 }
 
-// A contiguous copy of `count` rows of keys and values outside of the pool, as planes.
+// A copy of `count` rows of keys and values outside of the pool; elements and scales are contiguous planes.
 struct ScratchRows {
     ScratchRows(const KvPage& page, std::byte* memory, int64_t count)
         : keys{memory, memory + count * page.element_bytes}, values{memory + count * (page.element_bytes +
@@ -127,7 +127,7 @@ void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_
     }
 }
 
-// Copies those rows to rows [to, to + count) of a list.
+// Copies the rows of `from` to rows [to, to + count) of a list.
 void put_rows(const KvList& list, const ScratchRows& from, int64_t to, int64_t count)
 {
     for (int64_t i = 0, n = 0; i < count; i += n) {
@@ -170,15 +170,15 @@ void drop_head(const DropArgs& args, int64_t head)
     const int64_t used = args.lists.used[head], count = args.dropped_count[head];
     if (count == 0) return;
     if (count == 1) {
-        // Usually one token is evicted per decoded token; this case needs one memmove.
+        // The usual case: one token is evicted per decoded token. One memmove is enough.
         const uint32_t row = order[dropped[0]];
         const int64_t behind = used - dropped[0] - 1;
         std::memmove(order + dropped[0], order + dropped[0] + 1, static_cast<size_t>(behind) * sizeof(uint32_t));
         order[used - 1] = row;
         return;
     }
-    // order[to, rank) holds only rows of dropped ranks, so swapping preserves both the rank order and the
-    // permutation.
+    // order[to, rank) holds only rows of dropped ranks. Swapping therefore keeps the other ranks in order, and
+    // `order` remains a permutation.
     int64_t to = dropped[0], next = 0;
     for (int64_t rank = to; rank < used; ++rank) {
         if (next < count && dropped[next] == rank)

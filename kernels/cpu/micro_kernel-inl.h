@@ -75,8 +75,8 @@ HWY_INLINE void MicroTile(const float* HWY_RESTRICT packed_a, const float* HWY_R
     }
 }
 
-// C[rows, NR] = A B if `first`, else C += A B. REQUIRES: 1 <= rows <= MR; packed_b aligned to a vector.
-// The sum over this k is computed before it is added to C, so long sums accumulate block by block.
+// C[rows, NR] = A B if `first`, else C += A B. The product is summed over k before it is added to C, so long sums
+// accumulate block by block. REQUIRES: 1 <= rows <= MR; packed_b aligned to a vector.
 inline void MicroTile(int rows, const float* packed_a, const float* packed_b, int64_t k, float* c, int64_t ldc,
                       bool first)
 {
@@ -103,8 +103,8 @@ inline void MicroTile(int rows, const float* packed_a, const float* packed_b, in
 #undef PALIMPSEST_TILE
 }
 
-// The same for a tile at the right edge, of which only the first `columns` <= NR columns exist in C. The panel's
-// columns beyond them must be readable and finite; they are ignored.
+// Like MicroTile, for a tile at the right edge, of which only the first `columns` <= NR columns exist in C. The
+// other columns of packed_b must be readable; their products are ignored.
 inline void MicroTileEdge(int rows, const float* packed_a, const float* packed_b, int64_t k, float* c, int64_t ldc,
                           bool first, int64_t columns)
 {

@@ -27,8 +27,8 @@ struct UnpackedWeights {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-using Bytes16 = hn::CappedTag<uint8_t, 16>; // one vector: a block of 32 nibbles
-using Bytes32 = hn::CappedTag<uint8_t, 32>; // one or two vectors: 32 elements of a group
+using Bytes16 = hn::CappedTag<uint8_t, 16>; // one vector, for the 16 bytes of 32 nibbles
+using Bytes32 = hn::CappedTag<uint8_t, 32>; // one or two vectors, for 32 elements of a group
 
 // Shifts every byte right by `right`, or left by -right, and masks it with `mask`.
 template<int right, class D>
@@ -65,7 +65,7 @@ HWY_INLINE void UnpackNibbles(const uint8_t* HWY_RESTRICT from, int8_t* HWY_REST
     StoreQ(d, finish(BitsOf<4>(d, bytes, 15), 1), to + 16);
 }
 
-// The same, with each nibble as an index into 16 signed values.
+// Like UnpackNibbles; each nibble is an index into 16 signed values.
 HWY_INLINE void LookUpNibbles(const uint8_t* HWY_RESTRICT from, const int8_t* HWY_RESTRICT values,
                               int8_t* HWY_RESTRICT to)
 {

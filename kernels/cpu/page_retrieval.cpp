@@ -31,9 +31,10 @@ HWY_INLINE float Dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, i
     return sum;
 }
 
-// For l <= g, max(q l, q g) is q l if q < 0 and q g otherwise. The mean of a retrieval page's bounds over the query
-// group is therefore one dot product of [least, greatest] with the means of the queries' negative and positive
-// parts. `parts` holds these two rows, `query` is scratch for one.
+// Upper bounds of logits: with key elements in [l, g], the largest product with q is q l if q < 0, and q g
+// otherwise. The bound of a retrieval page, averaged over the query group, is therefore one dot product of the
+// page's [least, greatest] with the means of the queries' negative and positive parts. Writes these two rows to
+// `parts`; `query` is scratch for one row.
 HWY_INLINE void MeanParts(const DecodeAttendArgs& args, int64_t head, float* query, float* parts)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();

@@ -1,5 +1,5 @@
 // Selects the part of a list that a token attends to: retrieval pages by the bounds of their keys ("Quest", Tang et
-// al. 2024). With top_p, top_mass.h then selects among their ranks ("Twilight", Lin et al. 2025).
+// al. 2024). With top_p, top_mass.h then selects among the ranks of these pages ("Twilight", Lin et al. 2025).
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,14 @@ struct ReadList {
 
 namespace cpu {
 
-// The retrieval of one decode call. Uses the context's memory, so only one may exist at a time.
+// Retrieval for one decode call. Uses scratch memory of the context, so only one may exist at a time.
 class PageSelector {
 public:
     PageSelector(const DecodeAttendArgs& args, CpuContext& context);
 
-    // Scores retrieval pages and picks the best, for lists that are not read completely.
+    // For lists that are not read completely: scores the retrieval pages and picks the best ones.
     void choose();
-    ReadList list(int64_t head) const; // after choose(); its `count` is valid before, too
+    ReadList list(int64_t head) const; // REQUIRES: choose() was called; `count` is valid before, too
     bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
 
 private:
@@ -49,7 +49,7 @@ private:
     const DecodeAttendArgs& args_;
     CpuContext& context_;
     bool retrieves_ = false, all_whole_ = true;
-    int64_t most_pages_ = 0, most_ranks_ = 0; // strides
+    int64_t most_pages_ = 0, most_ranks_ = 0; // row lengths of the arrays below
     float* scores_ = nullptr;                 // [kv_heads, most_pages]
     uint32_t* pages_ = nullptr;               // same shape
     uint32_t* ranks_ = nullptr;               // [kv_heads, most_ranks]

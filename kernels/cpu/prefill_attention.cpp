@@ -2,11 +2,11 @@
 //
 // Scores are stored transposed, S^T[rank][query row], with query rows in vector lanes. The maximum, the sum and the
 // exponentials of a row then need no reduction across lanes, both products use the micro kernel without further
-// packing of S^T (S^T = K Q^T, O^T = V^T S^T), and column sums cost one vector addition per rank and two vectors of
-// rows.
+// packing of S^T (S^T = K Q^T, O^T = V^T S^T), and column sums cost one vector addition per rank for every two
+// vectors of rows.
 //
-// Lanes never mix, and ranks are summed in blocks at multiples of 256, so the bits of a query row depend only on
-// the ranks it attends to, not on the other rows of the chunk.
+// No operation mixes lanes, and ranks are summed in blocks that begin at multiples of 256, so the bits of a query
+// row depend only on the ranks it attends to, not on the other rows of the chunk.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -32,8 +32,8 @@
 #define PALIMPSEST_KERNELS_CPU_PREFILL_ATTENTION_ONCE
 namespace palimpsest::kernels {
 
-// The query rows of one KV head are numbered row * group size + head in the group, and split into this many
-// segments.
+// The query rows of one KV head are numbered (row of the chunk) * group size + (head in the group), and split into
+// this many segments.
 inline constexpr int64_t row_segments = 4;
 inline constexpr int64_t rank_block = 256;
 inline constexpr int64_t pack_tiles = 32; // tiles of keys per packing task
@@ -42,8 +42,8 @@ inline constexpr int64_t pack_tiles = 32; // tiles of keys per packing task
 struct AttendSizes {
     int64_t dim = 0;
     int64_t tile_ranks = 0;   // ranks in a packed tile of keys
-    int64_t panel_rows = 0;   // query rows that share the vectors of a panel
-    int64_t panel_fill = 0;   // query rows used per panel; fewer if all heads of a row must be in the same panel
+    int64_t panel_rows = 0;   // query rows that a panel has room for
+    int64_t panel_fill = 0;   // query rows in a panel; whole rows of the chunk if their heads must be in one panel
     int64_t panels = 0;       // panels in one block of query rows
     int64_t padded_ranks = 0; // ranks of the longest list and the chunk, rounded up to whole tiles
 
@@ -65,7 +65,7 @@ struct PackedHead {
 };
 
 struct AttendScratch {
-    float* scores = nullptr;  // [panels, padded_ranks, panel_rows], and a row that may be read but is ignored
+    float* scores = nullptr;  // [panels, padded_ranks, panel_rows], and padding that may be read but is ignored
     float* queries = nullptr; // [panels, dim, panel_rows]
     float* outs = nullptr;    // same shape
     float* rows = nullptr;    // [max(tile_ranks, panel_rows), dim]
@@ -90,7 +90,7 @@ AttendSizes SizesOf(const AttendArgs& args)
     sizes.panel_rows = NR;
     const int64_t group = args.shape.group();
     sizes.panel_fill = needs_all_heads(args.signals) && group <= NR ? NR / group * group : NR;
-    // Fewer rows for very long lists, so that the scores stay in the caches.
+    // Very long lists have fewer panels in a block, so that the scores stay in the caches.
     sizes.panels = std::max<int64_t>(1, (ranks > 16384 ? 16 : 32) / NR);
     sizes.padded_ranks = (ranks + MR - 1) / MR * MR;
     return sizes;
@@ -129,7 +129,7 @@ HWY_INLINE void Transpose(const float* HWY_RESTRICT x, int64_t ldx, int64_t rows
             packed[p * rows + r] = x[r * ldx + p];
 }
 
-// Calls tile(first dimension, dimensions) for a split of `dim` into nearly equal tiles of at most MR.
+// Splits `dim` into nearly equal tiles of at most MR dimensions, and calls tile(first, count) for each.
 template<class Tile>
 HWY_INLINE void ForDimTiles(int64_t dim, Tile&& tile)
 {
@@ -146,7 +146,7 @@ void PackTiles(const AttendArgs& args, const PackedHead& packed, int64_t first_t
     const KvList list(args.pool, args.lists, packed.head, args.shape.head_dim);
     const int64_t dim = args.shape.head_dim, used = args.lists.used[packed.head];
     const KvPage staged = kv_page(args.staging.type, dim);
-    const int64_t chunk = packed.head * args.staging.capacity - used; // staged row of a rank, minus the rank
+    const int64_t chunk = packed.head * args.staging.capacity - used; // staged row = rank + chunk
     const auto widen = [&](int64_t rank, bool of_keys, float* to) {
         const std::byte* rows_at = of_keys ? args.staging.keys : args.staging.values;
         if (rank >= used) return WidenRow(args.staging.type, rows_at + staged.elements_at(chunk + rank), to, dim);
@@ -262,9 +262,9 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
     hn::Store(hn::Add(hn::Load(d, panel.denominators + half_panel), sum_right), d, panel.denominators + half_panel);
 }
 
-// Computes softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, the block
-// in which a panel begins depends on all of its rows; its first block is then added to zeros like every other
-// block, instead of being stored, so that the bits of a row do not depend on the other rows.
+// Computes softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. The first block of ranks
+// is stored in O^T, the others are added. With a window, which block is a panel's first depends on all of its rows;
+// all blocks are then added to zeros, so that the bits of a row do not depend on the other rows.
 HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, bool window, Panel* panels, int64_t count)
 {
     for (int64_t p = 0; p < count; ++p) {
@@ -306,7 +306,7 @@ HWY_INLINE void StoreOut(const AttendArgs& args, int64_t head, const Panel& pane
     }
 }
 
-// Attention of query rows [first, last) of one KV head, at most one block of panels with `fill` rows each.
+// Computes attention of query rows [first, last) of one KV head: one block of panels with `fill` rows each.
 HWY_NOINLINE void AttendBlock(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed,
                               int64_t first, int64_t last, int64_t fill, const AttendScratch& scratch,
                               const SignalContext* signals)
@@ -331,7 +331,7 @@ HWY_NOINLINE void AttendBlock(const AttendArgs& args, const AttendSizes& sizes, 
     }
 }
 
-// Attention of query rows [first, last) of one KV head; their signals go to `part` unless that is null.
+// Computes attention of query rows [first, last) of one KV head, and their signals into `part` unless that is null.
 void AttendRows(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed, int64_t first,
                 int64_t last, const AttendScratch& scratch, const SignalPart* part)
 {
@@ -377,7 +377,7 @@ AttendScratch scratch_of(CpuContext& context, int worker, const AttendSizes& siz
     return scratch;
 }
 
-// The same, with memory for signals.
+// Like scratch_of, with memory for signals.
 AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int worker, const AttendSizes& sizes)
 {
     AttendScratch scratch = scratch_of(context, worker, sizes);
@@ -389,8 +389,8 @@ AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int
     return scratch;
 }
 
-// The KV heads that are packed at the same time. Packed tiles need 8 bytes per rank and dimension, so there are
-// only as many heads as keep every thread busy.
+// The KV heads that are packed at the same time: at most as many as there are threads, because packed tiles need 8
+// bytes per rank and dimension.
 class HeadBatch {
 public:
     HeadBatch(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes)
@@ -435,7 +435,7 @@ void pack_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& s
     });
 }
 
-// Splits the query rows of a KV head into segments, each with its contribution to the signals.
+// Splits the query rows of a KV head into segments. Segments with rows that count for signals have a SignalPart.
 class Segments {
 public:
     Segments(const AttendArgs& args, const AttendSizes& sizes) : args_(args), sizes_(sizes)
@@ -456,7 +456,7 @@ public:
 
     int64_t begin(int64_t segment) const { return ends_[segment]; }
     int64_t end(int64_t segment) const { return ends_[segment + 1]; }
-    int64_t parts() const { return parts_; } // the last segments have one each; 0: no signals
+    int64_t parts() const { return parts_; } // how many segments have a SignalPart, the last ones; 0: no signals
     int64_t first_part() const { return row_segments - parts_; }
     size_t floats() const { return static_cast<size_t>(args_.shape.kv_heads * parts_ * part_floats_); }
     void set_memory(float* memory) { memory_ = memory; }

@@ -30,8 +30,8 @@ struct Panel {
     float* out = nullptr;     // [dim, NR]
     int64_t first = 0;        // query row of lane 0
     int64_t rows = 0;
-    // Ranks [begin, visible) are those that some lane attends to, [shared_begin, shared) (may be empty) those of
-    // every lane.
+    // Some lane attends to each of the ranks [begin, visible), every lane to each of [shared_begin, shared), which
+    // may be empty.
     int64_t begin = 0, shared_begin = 0, shared = 0, visible = 0;
     HWY_ALIGN int32_t starts[NR];
     HWY_ALIGN int32_t limits[NR];
@@ -39,7 +39,7 @@ struct Panel {
     HWY_ALIGN float denominators[NR];
 };
 
-// The lanes of the vector at `lane` that attend to `rank`.
+// Which lanes of the vector that starts at `lane` attend to `rank`.
 HWY_INLINE hn::Mask<F32> Attending(const Panel& panel, int64_t rank, int64_t lane)
 {
     const hn::RebindToSigned<F32> i32;

@@ -1,8 +1,8 @@
 // Computes a policy's signals from the softmax weights of a panel while they are in the caches.
 //
 // Sums over rows are kept per lane, [rank][lane], until all rows of a part are processed. Signals that combine the
-// heads of a row need them in the same panel; lane l then belongs to head l modulo the group size. Groups larger
-// than a panel use a plain loop.
+// heads of a row of the chunk need all of these heads in the same panel; lane l then belongs to head l modulo the
+// group size. For groups larger than a panel, a plain loop computes these signals.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_PREFILL_SIGNALS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -35,7 +35,7 @@ struct SignalLanes {
     float* entropies = nullptr;    // same shape
     float* head_sums = nullptr;    // [ranks, lanes of a panel]
     float* head_squares = nullptr; // same shape
-    float* row = nullptr;          // [ranks]: sum over the heads of a row that spans panels
+    float* row = nullptr;          // [ranks]: sum over the heads of a row of the chunk that spans panels
     float* sorted = nullptr;       // [ranks]: weights of one query row
 };
 
@@ -66,14 +66,14 @@ struct SignalContext {
     const SignalRequest& wanted;
     int64_t group = 1;
     int64_t ranks = 0;     // in the list and the chunk
-    int64_t first_row = 0; // first query row that counts
+    int64_t first_row = 0; // first query row that counts for signals
     SignalLanes lanes;
     SignalPart part;
 
     bool wide() const { return group > NR; }
 };
 
-// One value per lane, padded so that a vector can be loaded from any lane.
+// One value per lane, padded so that a vector can be loaded starting at any lane.
 struct LaneValues {
     HWY_ALIGN float at[2 * NR] = {};
 };
@@ -83,7 +83,7 @@ HWY_INLINE bool Counts(const SignalContext& context, const Panel& panel, int64_t
     return lane < panel.rows && panel.first + lane >= context.first_row;
 }
 
-// Number of ranks visible to a lane's row.
+// Number of ranks visible to the row in `lane`.
 HWY_INLINE int32_t SeenRanks(const Panel& panel, int64_t lane)
 {
     return panel.limits[lane] - panel.starts[lane];
@@ -108,8 +108,8 @@ HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, fl
     }
 }
 
-// The reciprocals of the numbers by which weights are divided: a row's total or, with outside_newest, its sum over
-// the older ranks if that is not 0. 0 for lanes that do not count.
+// Computes each lane's share, the factor that turns its weights into attention: 1 / total or, with outside_newest,
+// 1 / the sum over the older ranks unless that sum is 0. 0 for lanes that do not count for signals.
 HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneValues& shares)
 {
     const F32 d;
@@ -128,7 +128,7 @@ HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneVal
     }
 }
 
-// sums[rank][i] += weight * share of lane i, plus that of lane i + half_panel.
+// Adds weight * share of the lanes i and i + half_panel to sums[rank][i].
 HWY_INLINE void AddColumnSums(const Panel& panel, const LaneValues& shares, float* HWY_RESTRICT sums)
 {
     const F32 d;
@@ -141,7 +141,7 @@ HWY_INLINE void AddColumnSums(const Panel& panel, const LaneValues& shares, floa
     }
 }
 
-// -A ln(A + 1e-10)
+// Adds -A ln(A + 1e-10) for the attention A = weight * share of each lane, as AddColumnSums does.
 HWY_INLINE void AddEntropies(const Panel& panel, const LaneValues& shares, float* HWY_RESTRICT entropies)
 {
     const F32 d;
@@ -178,9 +178,9 @@ HWY_INLINE void AddHeadSquares(const Panel& panel, const LaneValues& shares, flo
     }
 }
 
-// Lane l is the sum of weight * share over query rows l ... l + group - 1 at one rank; meaningful where l begins a
-// row of the chunk. Reads up to group - 1 floats beyond the panel's weights and multiplies them by 0. `known` is
-// the group size, or 0.
+// Returns, in lane l, the sum of weight * share over the lanes l ... l + group - 1 at one rank; it is meaningful
+// where lane l is the first head of a row of the chunk. Reads up to group - 1 floats beyond the panel's weights and
+// multiplies them by 0. `known` is the group size if it is known at compile time, else 0.
 template<int known>
 HWY_INLINE hn::Vec<F32> GroupSum(const float* HWY_RESTRICT weights, const LaneValues& shares, int64_t group,
                                  int64_t lane)
@@ -193,7 +193,7 @@ HWY_INLINE hn::Vec<F32> GroupSum(const float* HWY_RESTRICT weights, const LaneVa
     return sum;
 }
 
-// counts[rank][lane] += 1 where the sum over a row's heads is below the lane's threshold.
+// Adds 1 to counts[rank][lane] where the sum over a row's heads is below the lane's threshold.
 template<int known>
 HWY_INLINE void AddLowCounts(const Panel& panel, const LaneValues& shares, const LaneValues& thresholds,
                              int64_t group, float* HWY_RESTRICT counts)
@@ -250,7 +250,8 @@ HWY_INLINE void AddLowCounts(const SignalContext& context, const Panel& panel, c
     }
 }
 
-// Low counts and head moments of a query group larger than a panel: row by row, directly into the part.
+// For a query group larger than a panel: adds low counts and head moments directly to the part, one query row at a
+// time.
 HWY_INLINE void AddWideGroup(const SignalContext& context, const Panel& panel, const LaneValues& shares)
 {
     const SignalPart& part = context.part;
@@ -279,12 +280,12 @@ inline float Gini(const Panel& panel, int64_t lane, float* sorted)
     return gini_of(sorted, seen);
 }
 
-// -sum a ln a / ln v per lane, v visible ranks; 0 for v = 1.
+// statistics[lane] = -sum a ln a / ln v, with v visible ranks; 0 for v = 1.
 HWY_INLINE void RowEntropies(const Panel& panel, const float* HWY_RESTRICT inverse_totals,
                              float* HWY_RESTRICT statistics)
 {
     const F32 d;
-    const auto smallest = hn::Set(d, 0x1p-126f); // a = 0 adds 0 times a finite number
+    const auto smallest = hn::Set(d, 0x1p-126f); // for a = 0, whose logarithm must be finite
     SumOverRanks(
         panel, panel.visible,
         [&](int64_t rank, int64_t lane) {
@@ -298,7 +299,7 @@ HWY_INLINE void RowEntropies(const Panel& panel, const float* HWY_RESTRICT inver
             SeenRanks(panel, lane) > 1 ? statistics[lane] / std::log(float(SeenRanks(panel, lane))) : 0.0f;
 }
 
-// Share of ranks with a >= 1/v, per lane.
+// statistics[lane] = the share of the v visible ranks with a >= 1/v.
 HWY_INLINE void RowDensities(const Panel& panel, const float* HWY_RESTRICT inverse_totals,
                              float* HWY_RESTRICT statistics)
 {
@@ -357,8 +358,8 @@ HWY_INLINE void BeginSignals(const SignalContext& context)
     }
 }
 
-// REQUIRES: if all heads of a row must be in one panel (needs_all_heads) and the group is not wide, that the panel
-// begins with a complete row.
+// Adds the signals of one panel. REQUIRES: if needs_all_heads, and the group is not wide, lane 0 is the first head
+// of a row of the chunk, whose heads are all in the panel.
 HWY_INLINE void AddSignals(const SignalContext& context, const Panel& panel)
 {
     if (panel.first + panel.rows <= context.first_row) return;
@@ -384,7 +385,8 @@ HWY_INLINE void FoldLanes(const float* HWY_RESTRICT lanes, int64_t ranks, float*
         to[rank] = hn::GetLane(hn::SumOfLanes(d, hn::Load(d, lanes + rank * half_panel)));
 }
 
-// Lanes of one head are `group` apart. This version is for powers of two, where lanes can be added pairwise.
+// Sums the lanes of each head, which are `group` apart. This version is for powers of two, where lanes can be added
+// pairwise.
 template<int64_t group>
 HWY_INLINE void FoldHeads(const float* HWY_RESTRICT lanes, int64_t ranks, int64_t stride, float* HWY_RESTRICT to)
 {
@@ -421,7 +423,7 @@ HWY_INLINE void FoldHeads(const float* HWY_RESTRICT lanes, int64_t ranks, int64_
         }
 }
 
-// Sums over lanes, and stores the results in the part.
+// Sums the lanes, and stores the results in the part.
 HWY_INLINE void EndSignals(const SignalContext& context)
 {
     const SignalLanes& lanes = context.lanes;

@@ -21,7 +21,7 @@ struct RowSource {
     void make(int64_t r, float* to) const;                           // to [cols]
 };
 
-// y = rows W^T + bias; y += that with `accumulate`.
+// y = x W^T + bias or, with `accumulate`, y += x W^T + bias.
 struct Product {
     RowSource x;
     const CpuWeight* weight = nullptr;
@@ -33,7 +33,7 @@ struct Product {
 // y = bias, or y += bias with `accumulate`, for columns [n, n + columns).
 void put_bias(const Product& product, int64_t n, int64_t columns); // linear.cpp
 
-// Decode: gemv. Prefill: fixed_point_gemm if it supports the product, else gemm.
+// Calls gemv for decode; for prefill fixed_point_gemm if it supports the product, else gemm.
 void multiply(const Product& product, Phase phase, CpuContext& context); // linear.cpp
 
 } // namespace palimpsest::kernels::cpu

@@ -10,10 +10,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four parallel sums: shorter dependency chains, and a smaller rounding error than one long sum.
+// Keeps four sums, whose chains of additions are shorter and round less than one long sum.
 float sum_of_squares(const float* HWY_RESTRICT x, int64_t count)
 {
     const hn::ScalableTag<float> d;

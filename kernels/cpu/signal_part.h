@@ -1,4 +1,5 @@
-// The contribution of a part of a chunk's rows to the signals of one KV head. Parts are added in order.
+// The contribution of some rows of a chunk to the signals of one KV head. Contributions are added in the order of
+// the rows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct SignalPart {
     int64_t ranks = 0;               // stride of a plane
 };
 
-// Hands out consecutive pieces of `memory`, or only counts their size if that is null.
+// Hands out consecutive pieces of `memory`; if `memory` is null, only adds up their sizes.
 class PartMemory {
 public:
     explicit PartMemory(float* memory = nullptr) : memory_(memory) {}

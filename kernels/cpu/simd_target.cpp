@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // compiled once per target and file
+namespace { // compiled once per target
 
 int64_t running_target()
 {
@@ -39,10 +39,12 @@ bool same_name(std::string_view a, std::string_view b)
                       [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
 }
 
-// The targets this CPU supports, whichever is pinned.
+// The targets this CPU supports, also while one is pinned.
 std::vector<int64_t> supported()
 {
     static const std::vector<int64_t> targets = [] {
+        // Unpins; pin_simd_target therefore calls supported() before it pins. Despite its name, this function is
+        // Highway's way to run everything with one target.
         hwy::SetSupportedTargetsForTest(0);
         return hwy::SupportedAndGeneratedTargets(); // better targets have lower bits, and are listed first
     }();

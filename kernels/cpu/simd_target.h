@@ -13,14 +13,15 @@ namespace palimpsest::kernels {
 std::vector<std::string> simd_targets(); // compiled in and supported by this CPU, best first
 std::string simd_target();               // the one in use
 // Switches to the target `name` (case-insensitive); empty: the best. Throws Error (Usage) that lists the valid
-// names. For tests and benchmarks: not thread-safe, and must not be called while a backend is running.
+// names. Only tests and benchmarks call it directly; backends hold a SimdUse. Not thread-safe, and must not be
+// called while a backend is running.
 void pin_simd_target(std::string_view name);
 
-// Held by a backend. The first instance chooses the target; later ones share it as long as any instance exists.
+// A CPU backend holds one. The first instance chooses the target, and all use it until none exists any more.
 class SimdUse {
 public:
-    // `name` empty: the target in use, or the best. Throws Error (Usage) if the target is unknown or not the one in
-    // use.
+    // If `name` is empty: the target in use, or the best if no other instance exists. Throws Error (Usage) if the
+    // target is unknown, or differs from the one in use.
     explicit SimdUse(std::string_view name);
     ~SimdUse();
     SimdUse(const SimdUse&) = delete;

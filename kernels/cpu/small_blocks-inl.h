@@ -16,8 +16,8 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
-// Traits of a type's blocks (how elements share scales), and Unpack, which unpacks a block. Without `has_offset`,
-// Unpack does not write offsets.
+// Describes a type's blocks (how elements share scales), and unpacks a block with Unpack(), which writes offsets
+// only if `has_offset`.
 template<DType type>
 struct BlocksOf;
 
@@ -39,7 +39,8 @@ struct SmallBlocks {
     }
 };
 
-// The fifth bits of 32 elements: 16 where bit i of the block's 32 bits is set, for one half of the elements.
+// The fifth bits of 32 elements. For the first or second 16 elements, returns bytes that are 16 where the bit is
+// set, else 0.
 struct FifthBits {
     explicit HWY_INLINE FifthBits(const std::byte* from)
     {

@@ -8,9 +8,9 @@ namespace palimpsest::kernels::cpu {
 
 struct PreparedRow {
     const float* x = nullptr;      // [cols]
-    const float* sums16 = nullptr; // [cols / 16], sums of 16 elements; null if no weight has such offsets
-    const float* sums32 = nullptr; // [cols / 32], sums of 32 elements; likewise
-    // [cols / 128, rounded up], indexed by the type of the weights; null if they are multiplied in f32.
+    const float* sums16 = nullptr; // [cols / 16]: sums of 16 elements; null if no type has offsets per 16
+    const float* sums32 = nullptr; // [cols / 32]: sums of 32 elements; likewise
+    // Per type of weights: x in fixed point, [cols / 128, rounded up]; null if the type is multiplied in f32.
     const FixedPoint128* fixed_point[dtype_count] = {};
 };
 

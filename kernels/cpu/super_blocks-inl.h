@@ -98,7 +98,8 @@ HWY_INLINE void SixBitScales(const uint8_t* HWY_RESTRICT packed, float factor, f
     ScaledBytes(reinterpret_cast<const uint8_t*>(minima), 8, -minimum, to.offset);
 }
 
-// Groups 2 j and 2 j + 1 are the low and high nibbles of the 32 bytes from 32 j; applies finish(nibbles, group, i).
+// Unpacks groups 2 j and 2 j + 1 from the low and high nibbles of the 32 bytes at from[32 j]; applies
+// finish(nibbles, group, i) to each vector.
 template<class Finish>
 HWY_INLINE void UnpackNibblePairs(const uint8_t* HWY_RESTRICT from, int8_t* HWY_RESTRICT to, const Finish& finish)
 {

@@ -31,7 +31,7 @@ HWY_INLINE V Tanh(D d, V x)
     p = hn::MulAdd(p, square, hn::Set(d, 0x1.110726p-3f));
     p = hn::MulAdd(p, square, hn::Set(d, -0x1.555532p-2f));
     const auto near_zero = hn::MulAdd(hn::Mul(x, square), p, x);
-    // The result is 1 from 9.1 on; the bound keeps Exp in its range.
+    // tanh is 1 in f32 from 9.1 on, so larger values may be bounded, which keeps Exp in its range.
     const auto bounded = hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, 10.0f)), hn::Set(d, 10.0f), magnitude);
     const auto e = Exp(d, hn::Add(bounded, bounded));
     const auto one = hn::Set(d, 1.0f);

@@ -8,13 +8,15 @@
 namespace palimpsest::kernels {
 namespace {
 
+// The layout of ThreadPool::state_.
+constexpr int epoch_shift = 16;
 constexpr uint64_t open_bit = 1u << 15;
 constexpr uint64_t inside_mask = open_bit - 1;
 constexpr auto spin_time = std::chrono::microseconds(50);
 
 uint64_t epoch_of(uint64_t state)
 {
-    return state >> 16;
+    return state >> epoch_shift;
 }
 
 void pause()
@@ -64,7 +66,7 @@ void ThreadPool::join()
 {
     {
         const std::lock_guard lock(mutex_);
-        stop_ = true;
+        ends_ = true;
     }
     wake_.notify_all();
     for (auto& worker : workers_)
@@ -75,7 +77,7 @@ void ThreadPool::run_erased(int64_t tasks, Call call, void* body)
 {
     if (tasks <= 0) return;
     if (tasks == 1 || workers_.empty()) {
-        for (int64_t task = 0; task < tasks && !cancel_.stop_requested(); ++task)
+        for (int64_t task = 0; task < tasks && !stop_.stop_requested(); ++task)
             call(body, task, 0);
         return;
     }
@@ -84,9 +86,9 @@ void ThreadPool::run_erased(int64_t tasks, Call call, void* body)
     body_ = body;
     next_.store(0, std::memory_order_relaxed);
     {
-        // Under the lock, so that a worker about to sleep either sees the new epoch or is woken up.
+        // Stores the epoch under the lock, so that a worker about to sleep either sees it or is woken up.
         const std::lock_guard lock(mutex_);
-        state_.store((epoch_of(state_.load(std::memory_order_relaxed)) + 1) << 16 | open_bit,
+        state_.store((epoch_of(state_.load(std::memory_order_relaxed)) + 1) << epoch_shift | open_bit,
                      std::memory_order_release);
     }
     wake_.notify_all();
@@ -104,7 +106,7 @@ void ThreadPool::work(int worker)
     uint64_t seen = 0;
     while (true) {
         seen = next_state(seen);
-        if (stop_) return;
+        if (ends_) return;
         if (!enter(seen)) continue;
         take_tasks(worker);
         leave();
@@ -113,7 +115,7 @@ void ThreadPool::work(int worker)
 
 uint64_t ThreadPool::next_state(uint64_t seen)
 {
-    const auto has_news = [&] { return epoch_of(state_.load(std::memory_order_acquire)) != seen || stop_; };
+    const auto has_news = [&] { return epoch_of(state_.load(std::memory_order_acquire)) != seen || ends_; };
     if (!spin_until(has_news)) {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, has_news);
@@ -132,14 +134,13 @@ bool ThreadPool::enter(uint64_t epoch)
 
 void ThreadPool::leave()
 {
-    // The caller sleeps only after it has closed the run, and then waits for the last worker inside.
+    // The caller of run() sleeps only after it has closed the run; the last worker to leave a closed run wakes it.
     if ((state_.fetch_sub(1, std::memory_order_acq_rel) & (open_bit | inside_mask)) == 1) state_.notify_one();
 }
 
 void ThreadPool::take_tasks(int worker)
 {
-    for (int64_t task;
-         !cancel_.stop_requested() && (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
+    for (int64_t task; !stop_.stop_requested() && (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
         call_(body_, task, worker);
 }
 

@@ -2,7 +2,7 @@
 // determines its work.
 //
 // Between runs a worker spins for at most 50 us, then sleeps. A worker that arrives late finds the run closed and
-// skips it, so a run never waits for a thread that another process keeps from running.
+// skips it, so a run never waits for a worker that has not entered it.
 #pragma once
 
 #include <atomic>
@@ -36,29 +36,30 @@ public:
             const_cast<void*>(static_cast<const void*>(&body)));
     }
 
-    // Once a stop of this token is requested, a run skips the tasks that have not started. Must not be called
+    // Once a stop is requested through this token, a run skips the tasks that have not started. Must not be called
     // during a run.
-    void set_stop(std::stop_token token) { cancel_ = std::move(token); }
+    void set_stop(std::stop_token token) { stop_ = std::move(token); }
 
 private:
     using Call = void (*)(void*, int64_t, int);
     void run_erased(int64_t tasks, Call call, void* body);
     void work(int worker);
     void join();
-    uint64_t next_state(uint64_t seen); // waits for a run after `seen`, or for join()
+    uint64_t next_state(uint64_t seen); // waits for an epoch after `seen`, or for join()
     bool enter(uint64_t epoch);
     void leave();
     void take_tasks(int worker);
 
     std::vector<std::thread> workers_;
-    std::mutex mutex_; // only for sleeping on wake_
+    std::mutex mutex_; // for sleeping on wake_
     std::condition_variable wake_;
-    // epoch (incremented by every run) << 16 | open << 15 | workers inside the run. Workers enter only while it is
-    // open; the run's fields below are written only while it is closed and no worker is inside.
+    // epoch (incremented by every run) << 16 | open << 15 | number of workers inside the run. Workers enter a run
+    // only while it is open; tasks_, call_ and body_ are written, and next_ is reset, only while it is closed and
+    // no worker is inside.
     std::atomic<uint64_t> state_{0};
-    std::atomic<bool> stop_{false};
-    std::atomic<int64_t> next_{0}; // next task that is not taken
-    std::stop_token cancel_;
+    std::atomic<bool> ends_{false}; // set by join(): workers return
+    std::atomic<int64_t> next_{0};  // next task that is not taken
+    std::stop_token stop_;
     int64_t tasks_ = 0;
     Call call_ = nullptr;
     void* body_ = nullptr;

@@ -40,7 +40,8 @@ double MassAbove(const float* weights, int64_t count, float threshold)
     return mass;
 }
 
-// Zeroes weights that are not above `least`, and lists in `candidates` those in (least, most].
+// Zeroes weights that are not above `least`, lists the indices of those in (least, most] in `candidates`, and
+// returns their number.
 int64_t PruneAndListBetween(float* weights, int64_t count, float least, float most, uint32_t* candidates)
 {
     const F32 d;
@@ -54,7 +55,7 @@ int64_t PruneAndListBetween(float* weights, int64_t count, float least, float mo
         uint64_t between = 0;
         const auto edge = hn::AndNot(below, hn::Le(x, hn::Set(d, most)));
         hn::StoreMaskBits(d, edge, reinterpret_cast<uint8_t*>(&between));
-        for (; between != 0; between &= between - 1) // only a few bits are set
+        for (; between != 0; between &= between - 1) // taking set bits one by one is fast, because few are set
             candidates[listed++] = static_cast<uint32_t>(i + std::countr_zero(between));
     }
     for (; i < count; ++i) {
@@ -78,9 +79,9 @@ namespace cpu {
 
 namespace {
 
-// The smallest number of the best weights in `candidates` that reach `mass`, by repeated halving: if the better
-// half reaches the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in
-// `candidates` and returns their number.
+// Finds the smallest number of the best weights in `candidates` that reach `mass`, puts them first and returns
+// their number. Halves the range repeatedly: if the better half reaches the mass, only that half is searched
+// further, otherwise it is kept completely.
 int64_t smallest_prefix(const float* weights, uint32_t* candidates, int64_t count, double mass)
 {
     const auto better = [&](uint32_t a, uint32_t b) {
@@ -105,11 +106,11 @@ int64_t smallest_prefix(const float* weights, uint32_t* candidates, int64_t coun
 
 } // namespace
 
-// First brackets the cut-off between two thresholds, by bisection on their bits (floats of one sign are ordered as
-// their bits), so that only a few weights remain to be sorted.
+// Encloses the cut-off between two thresholds, by bisection of their bits (the bits of positive floats are ordered
+// like the floats), so that only a few weights remain to be sorted.
 void keep_top_mass(float* weights, int64_t count, double share, uint32_t* candidates)
 {
-    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // 2^18 of the 2^23 floats between x and 2x
+    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // 2^18 of the 2^23 floats in [x, 2x)
     const auto mass_above = HWY_DYNAMIC_DISPATCH(MassAbove);
     double wanted = (share - 1e-12) * mass_above(weights, count, 0.0f), beyond = 0;
     int32_t least = 0, most = bits_of_one; // mass above `most` = beyond < wanted <= mass above `least`

@@ -1,4 +1,4 @@
-// Transposes NR rows of W into a panel, from which a tile reads its columns.
+// Transposes NR rows of W to a weight panel, from which a tile of the product reads its NR columns.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_TRANSPOSE_PANEL_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -15,7 +15,7 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-// Four floats of each of the rows 0, 4, 8, ... in one vector.
+// Loads four floats of each of the rows 0, 4, 8, ... into one vector.
 template<class D>
 HWY_INLINE hn::Vec<D> LoadEveryFourthRow(D d, const float* HWY_RESTRICT from, int64_t stride)
 {

@@ -29,7 +29,7 @@ std::vector<double> rotated_keys(const ReferenceAttentionArgs& args, size_t kv_h
 
 using Ranks = std::vector<size_t>; // ascending
 
-// The first rank that a row attends to when `count` ranks precede or equal its own.
+// The first rank that a row attends to. `count`: the number of ranks up to its own, which is included.
 size_t first_seen(int32_t window, size_t count)
 {
     return window > 0 && count > static_cast<size_t>(window) ? count - static_cast<size_t>(window) : 0;
@@ -78,8 +78,8 @@ double page_bound(const std::vector<double>& q, const double* keys, size_t ranks
     return bound;
 }
 
-// The retrieval pages that the query heads of one KV head attend to, ascending. All pages if the list has at most
-// `tokens` ranks.
+// The retrieval pages that the query heads of one KV head attend to, ascending: all of them if the list has at most
+// `tokens` ranks or `max_pages` pages.
 std::vector<uint32_t> pages_read(const ReferenceAttentionArgs& args, size_t kv_head,
                                  const std::vector<double>& keys, double& margin)
 {
@@ -135,8 +135,8 @@ Ranks best_of(const std::vector<double>& p, Ranks ranks, double mass, double& ma
     return ranks;
 }
 
-// Whether rounding may decide a comparison with the threshold either way. `of_threshold` is the value divided by
-// it.
+// Whether a value is so close to the threshold that rounding may decide the comparison. `of_threshold`: value /
+// threshold.
 bool is_tie(double of_threshold)
 {
     return std::abs(of_threshold - 1) < 1e-5;

@@ -19,7 +19,8 @@ struct ReferenceAttentionArgs {
     std::vector<std::vector<double>> values; // the same shape
     Rotation rotation;
     SignalRequest signals; // selects the signals to compute; the outputs go to ReferenceAttention
-    // The bounds of full retrieval pages are computed from the keys, not read. With retrieve, REQUIRES: rows == 1.
+    // The reference computes the bounds of retrieval pages from the keys, and does not read
+    // `retrieval.pages.bounds`. REQUIRES: rows == 1 if `retrieve`.
     PageRetrieval retrieval;
     bool retrieve = false;
     int32_t window = 0; // as in AttendArgs
@@ -31,12 +32,12 @@ struct ReferenceAttention {
     // As in SignalRequest, for the requested rows; [kv_heads] or [query_heads][used + rows].
     std::vector<std::vector<double>> sums, low_counts, entropies, head_sums, head_squares;
     std::vector<double> row_statistics;       // [query_heads]
-    std::vector<std::vector<uint32_t>> pages; // [kv_heads]: retrieval pages read, ascending; or empty
-    // How much of low_counts and of the density statistic may differ with other rounding, in their own units.
+    std::vector<std::vector<uint32_t>> pages; // [kv_heads]: pages read, ascending; empty without `retrieve`
+    // By how much low_counts and the density statistic may differ with other rounding.
     std::vector<std::vector<double>> low_ties; // [kv_heads][used + rows]
     std::vector<double> density_ties;          // [query_heads]
-    // How close retrieval came to a different choice: the smallest relative gap between two bounds of retrieval
-    // pages or two probabilities at a cut-off, or between a mass and top_p.
+    // How close retrieval came to a different choice: the smallest relative distance between two page bounds or two
+    // probabilities at a cut-off, or between a mass and top_p.
     double margin = 1e300;
 };
 

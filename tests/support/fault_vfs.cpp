@@ -5,7 +5,7 @@
 namespace palimpsest::tests {
 namespace {
 
-struct File { // the system's file object follows in memory
+struct File { // the system's own file object is stored behind it
     sqlite3_file base;
     FaultVfs* vfs;
 };
@@ -192,7 +192,7 @@ FaultVfs::~FaultVfs()
     sqlite3_vfs_register(system_, 1);
 }
 
-// SQLite is built with either pread or pread64.
+// Replaces the system call that SQLite reads with, which is pread or pread64, depending on SQLite's build.
 void FaultVfs::intercept_reads(bool take)
 {
     current = take ? this : nullptr;

@@ -18,14 +18,14 @@ enum class Fault {
     Open,      // SQLITE_CANTOPEN
     Shm,       // mapping or locking of the WAL index
     Other,     // delete, access, file size and file lock
-    Lost,      // the write reports success but is dropped; no code can handle this
+    Lost,      // the write reports success but is dropped; no code can handle this, so every_fault leaves it out
 };
 inline constexpr Fault every_fault[] = {Fault::Full, Fault::Write,    Fault::Sync, Fault::Read, Fault::ShortRead,
                                         Fault::Open, Fault::Truncate, Fault::Shm,  Fault::Other};
 const char* name_of(Fault fault);
 
-// Is SQLite's default VFS during its lifetime; all files must be closed before its end. Syncs are counted but not
-// executed, since neither process nor machine crashes in these tests.
+// SQLite's default VFS during its lifetime; all files must be closed before its destructor runs. Syncs are counted
+// but not executed, because neither the process nor the machine crashes in these tests.
 class FaultVfs {
 public:
     FaultVfs();
@@ -33,7 +33,8 @@ public:
     FaultVfs(const FaultVfs&) = delete;
     FaultVfs& operator=(const FaultVfs&) = delete;
 
-    // Makes the `nth` matching call (from 1) fail; 0 only counts.
+    // Makes the `nth` call (from 1) that matches the fault fail and, if `persistent`, all later ones; with nth = 0,
+    // only counts these calls.
     void arm(Fault fault, uint64_t nth, bool persistent);
     void heal() { arm(Fault::None, 0, false); }
     uint64_t calls() const { return calls_; }       // calls that matched the fault, since arm()
@@ -42,7 +43,7 @@ public:
 
     struct Methods; // the callbacks of SQLite
 private:
-    bool fails(Fault fault); // counts matching calls
+    bool fails(Fault fault); // counts the calls that match the fault
     void intercept_reads(bool take);
 
     sqlite3_vfs vfs_{};

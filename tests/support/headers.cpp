@@ -1,2 +1,2 @@
-// The program whose precompiled headers all Catch2 programs use.
+// A program that does nothing; all Catch2 programs reuse its precompiled headers.
 int main() {}

@@ -1,4 +1,4 @@
-// Runs Catch2 and returns 1 for any failure. Catch2's own exit status is the number of failures, which can equal
+// Runs Catch2 and returns 1 for any failure: Catch2's own exit status is the number of failures, which can equal
 // the status that CTest reads as "skipped".
 #define CATCH_CONFIG_RUNNER
 #include "tests/support/catch.h"

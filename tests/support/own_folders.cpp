@@ -1,4 +1,4 @@
-// For test programs with a foreign main function: runs before it.
+// For test programs whose main function is not ours: calls use_own_folders() before main.
 #include "tests/support/own_folders.h"
 
 namespace {

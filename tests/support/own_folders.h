@@ -9,8 +9,8 @@
 
 namespace palimpsest::test {
 
-// Points config.json, sessions and models, ours and those of other programs, to nonexistent folders, so that only
-// the shipped model is found. REQUIRES: no other threads yet.
+// Sets the variables that name the folders of settings, sessions and models, of this program and of others, to a
+// folder that does not exist, so that only the shipped model is found. REQUIRES: no other threads yet.
 inline void use_own_folders()
 {
     const std::string folder = build_file("tests/own-folders");

@@ -1,4 +1,4 @@
-// Random quantized weights in file format; covers every code and every inner scale.
+// Random quantised weights in file format; all codes and all inner scales occur.
 #pragma once
 
 #include <algorithm>

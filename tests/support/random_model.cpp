@@ -73,7 +73,7 @@ private:
 
 struct Tensor {
     std::string name;
-    uint64_t cols, rows; // rows 0: vector
+    uint64_t cols, rows; // rows == 0: a vector
 };
 
 constexpr const char *short_factors = "rope_factors_short.weight", *long_factors = "rope_factors_long.weight";
@@ -247,7 +247,7 @@ public:
     void write(std::ofstream& file, const Tensor& t)
     {
         const std::string& pool = pool_of(t);
-        const uint64_t block = static_cast<uint64_t>(row_bytes(shape_.type, 32)); // 32 elements in every type
+        const uint64_t block = static_cast<uint64_t>(row_bytes(shape_.type, 32)); // of 32 elements, for every type
         uint64_t at = random_() % (pool.size() / block) * block;
         for (uint64_t left = bytes_of(t, shape_); left > 0; at = 0) {
             const uint64_t count = std::min<uint64_t>(left, pool.size() - at);
@@ -257,7 +257,7 @@ public:
     }
 
 private:
-    // One pool per width, because the standard deviation depends on the width.
+    // One pool per row width, because the standard deviation of the values depends on the width.
     const std::string& pool_of(const Tensor& t)
     {
         std::string& pool = pools_[t.cols];
@@ -268,10 +268,10 @@ private:
         if (shape_.type == DType::Q8_0)
             fill_blocks(pool, deviation(t, shape_));
         else if (shape_.type == DType::Q4_0)
-            // divides by the deviation of a uniform number in [0, 15]
+            // 4.61: the deviation of a uniform number in [0, 15]
             fill_small_blocks(pool, deviation(t, shape_) / 4.61f);
         else if (shape_.type == DType::Q5_0)
-            fill_small_blocks(pool, deviation(t, shape_) / 9.23f); // the same for [0, 31]
+            fill_small_blocks(pool, deviation(t, shape_) / 9.23f); // 9.23: likewise for [0, 31]
         else
             fill_values(pool, count, deviation(t, shape_));
         return pool;
@@ -297,7 +297,7 @@ private:
         }
     }
 
-    // Blocks of an f16 scale and 32 numbers of a few bits.
+    // Fills the pool with blocks of an f16 scale and 32 numbers of a few bits.
     void fill_small_blocks(std::string& pool, float scale)
     {
         for (char& byte : pool)

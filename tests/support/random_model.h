@@ -28,11 +28,11 @@ struct RandomModelShape {
     std::string architecture = "llama"; // or qwen3, gemma2, gemma3
     int32_t window = 0;                 // Gemma: sliding window of every other layer
     bool has_tokenizer = false;         // SentencePiece with byte tokens; REQUIRES: vocabulary >= 259
-    int32_t original_context = 0;       // > 0: LongRoPE with factors 1, and 4 above this many positions
+    int32_t original_context = 0;       // > 0: LongRoPE, with factors 1 up to this many positions and 4 beyond
 };
 
-// One shape per model family: Llama; Gemma with local layers, with a window below and above a budget of 72; Qwen3;
-// Llama with 4-bit blocks.
+// Shapes of all model families: Llama; Gemma, whose local layers have windows below and above a budget of 72;
+// Qwen3; Llama with 4-bit blocks.
 std::vector<RandomModelShape> shapes_of_families(int32_t context);
 
 // Throws std::runtime_error if the file cannot be written.

@@ -39,8 +39,8 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
     return out;
 }
 
-// budget=auto: the smallest number of entries with 1 - threshold of the norm of the heads' attention. Each list is
-// ordered by its own scores.
+// budget=auto: the smallest number of entries, best first, that hold 1 - threshold of the norm of the heads'
+// attention. The entries of each list are ordered by that list's own scores.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
     std::vector<std::vector<int>> orders;
@@ -61,7 +61,8 @@ int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer
     return std::min(std::max(count, least), settings.c) - settings.s - settings.w;
 }
 
-// Uses a fixed profile. If the length is known, fits it to the text, unless tree heights need fixed positions.
+// Divides the slots by a fixed layer profile. With schedule=once, the length of the text is known: short texts get
+// equal slots, and no layer gets more than it has candidates, unless a limit of tree heights needs fixed slots.
 std::vector<int> slots_by_profile(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers)
 {
     const int count = static_cast<int>(layers.size()), m = settings.selectable();
@@ -93,7 +94,7 @@ std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::v
     return slots_by_profile(settings, layers);
 }
 
-// Counts, per head, its candidates among the layer's best `total` (docs/policies-spec.md, adakv).
+// For each head: how many of its candidates are among the layer's best `total` (docs/policies-spec.md, adakv).
 std::vector<int> best_of_heads(const ReferenceSettings& settings, const ReferenceLayer& layer, int total)
 {
     std::vector<double> scores;
@@ -170,7 +171,7 @@ long double cake_preference(const ReferenceSettings& settings, const std::vector
                 variance += variance_over_rows(moments, entry.count);
         }
     }
-    entropy = std::max(0.0L, entropy); // an entry with all the attention gives -ln(1 + 1e-10)
+    entropy = std::max(0.0L, entropy); // -ln(1 + 1e-10) if one entry has all the attention
     return std::pow(entropy, 1 / static_cast<long double>(settings.tau1)) *
            std::pow(variance, 1 / static_cast<long double>(settings.tau2));
 }

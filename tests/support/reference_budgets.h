@@ -1,5 +1,5 @@
-// Number of selectable slots of every list, by layer and KV head (docs/policies-spec.md: pyramidkv, cake, adakv and
-// their combinations with other policies).
+// How many slots every list has besides sinks and recent tokens (m), by layer and KV head (docs/policies-spec.md:
+// pyramidkv, cake, adakv and their combinations with other policies).
 #pragma once
 
 #include <vector>
@@ -13,13 +13,13 @@ struct ReferenceLayer {
     std::vector<const ReferenceList*> lists;        // per KV head
     std::vector<std::vector<double>> plain, shaped; // [KV head][n] before and after pooling; empty if not needed
     long double weight = 1;                         // for observed allocations
-    std::vector<std::vector<int>> orders;           // refreekv: ranks of every list in counting order,
-    int asked = 0;                                  // and the count that the norms require
+    std::vector<std::vector<int>> orders;           // refreekv: the ranks of every list, from refreekv_order()
+    int asked = 0;                                  // refreekv: the count that the norms require
     int longest() const;
 };
 
-// Scores of the entries, [KV head][n]; averaged over the layer if the policy does so. pooled_scores pools [0, n -
-// w).
+// Scores of the entries, [KV head][n]; the mean over KV heads if the policy uses it. pooled_scores pools all but
+// the newest w.
 std::vector<std::vector<double>> plain_scores(const ReferenceSettings& settings,
                                               const std::vector<const ReferenceList*>& lists);
 std::vector<std::vector<double>> pooled_scores(const ReferenceSettings& settings,

@@ -43,7 +43,7 @@ void take_best(std::vector<Block>& blocks, int first, int last, int quota)
     }
 }
 
-int part_of(int whole, int parts, int index) // whole / parts; the first whole % parts parts get one more
+int part_of(int whole, int parts, int index) // whole / parts, and one more for the first whole % parts parts
 {
     return whole / parts + (index < whole % parts ? 1 : 0);
 }
@@ -64,7 +64,7 @@ void fill_with_blocks(std::vector<Block>& blocks, int slots)
     }
 }
 
-// Sinks and recent tokens, ascending.
+// The ranks of sinks and recent tokens, ascending.
 std::vector<int> protected_ranks(const ReferenceSettings& settings, int n)
 {
     std::vector<int> ranks;

@@ -10,21 +10,21 @@ namespace palimpsest::tests {
 // Candidates are the entries between sinks and recent tokens; `score` has one value per candidate. Results are
 // ascending indices into `score`.
 
-// hbw-kv, blocks in groups: exactly min(slots, candidates).
+// hbw-kv, blocks in groups. Chooses exactly min(slots, candidates).
 std::vector<int> choose_blocks(const ReferenceSettings& settings, const std::vector<double>& score, int slots);
 
-// hbw-kv, one representative per block [first, last): `stays` is kept.
+// hbw-kv, one representative per block: of [first, last), only `stays` is kept.
 struct Representative {
     int first = 0, last = 0, stays = 0;
 };
 std::vector<Representative> choose_representatives(const ReferenceSettings& settings,
                                                    const std::vector<double>& score, int slots);
 
-// refreekv: the ranks to keep, ascending. Takes the first `count` of the order, at least sinks, recent tokens and
-// the floor, at most the budget; then `more`.
+// refreekv: the ranks to keep, ascending. Takes the first `count` of `order`, but no fewer than sinks, recent
+// tokens and the floor, and no more than the budget; then the next `more`.
 std::vector<int> choose_by_norm(const ReferenceSettings& settings, std::vector<int> order, int count, int more = 0);
 
-// twilight-evict: the ranks to keep, at most c, and the best `more` of the others.
+// twilight-evict: the ranks to keep, at most c, and then the best `more` of the others.
 std::vector<int> choose_by_mass(const ReferenceSettings& settings, const std::vector<double>& score, int more = 0);
 
 } // namespace palimpsest::tests

@@ -22,7 +22,7 @@ uint32_t held(const PinnedRanks& pinned, int64_t head)
     return pinned.ranks ? pinned.held[head] : 0;
 }
 
-// Rank in the full list of an entry counted without pinned tokens.
+// The rank in the list of an entry; entries are numbered without pinned tokens.
 uint32_t rank_of(const PinnedRanks& pinned, int64_t head, uint32_t entry)
 {
     uint32_t rank = entry;
@@ -52,7 +52,7 @@ double or_least(double score)
     return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
 }
 
-// ---- Lowest
+// ---- SelectRule::Lowest
 
 std::vector<double> pooled(const SelectionRule& rule, const std::vector<double>& raw)
 {
@@ -112,7 +112,7 @@ Ranks lowest(const EvictArgs& args, int64_t head, const ListPlan& list)
     return candidates;
 }
 
-// ---- Tiles
+// ---- SelectRule::Tiles
 
 double entry_score(const EvictArgs& args, int64_t head, const ListPlan& list, uint32_t entry)
 {
@@ -122,7 +122,7 @@ double entry_score(const EvictArgs& args, int64_t head, const ListPlan& list, ui
     return total / static_cast<double>(args.rule.unit);
 }
 
-// Marks the offsets of a tile whose entries are kept, by their scores.
+// Marks which entries of an eviction tile are kept, from their scores.
 std::vector<bool> kept_entries(const SelectionRule& rule, const std::vector<double>& scores)
 {
     if (!rule.ties_keep_older) {
@@ -236,7 +236,7 @@ void reference_accumulate(const AccumulateArgs& args)
 void reference_evict(const EvictArgs& args)
 {
     std::vector<Ranks> evicted;
-    // Selects for all heads before any statistics move, because a layer mean reads all of them.
+    // Selects for all heads before any statistics move, because a layer mean reads the statistics of all heads.
     for (int64_t head = 0; head < args.kv_heads; ++head)
         evicted.push_back(selected(args, head, list_plan(args.plan, head)));
     for (int64_t head = 0; head < args.kv_heads; ++head) {

@@ -1,5 +1,5 @@
-// Reference transformer as described by ModelConfig, with one kept list per KV head: float64 and plain loops.
-// Shares no code with the engine's forward pass, which is compared with it.
+// Reference transformer, as ModelConfig describes it, with one list of entries per KV head: float64 and plain
+// loops. Shares no code with the engine's forward pass, which tests compare with it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ private:
 // One stream through the model. The caller decides what is evicted.
 class ReferenceStream {
 public:
-    // `reach`: upper bound of positions (LongRoPE); 0: within the original context.
+    // `reach`: upper bound of positions, from which LongRoPE chooses its factors; 0: within the original context.
     ReferenceStream(const ReferenceModel& model, bool contiguous, int64_t reach = 0);
 
     struct Entry {
@@ -45,10 +45,12 @@ public:
         uint64_t rotated_at = 0;
     };
     // Receives the attention of one row of the chunk on the entries of a list: [group][n]; entries that the row
-    // does not see are 0. One row at a time, because a long chunk's matrix would not fit in memory.
+    // does not attend to are 0. Is called for one row at a time, because a long chunk's matrix would not fit in
+    // memory.
     using RowSink =
         std::function<void(int layer, int head, int row, const std::vector<std::vector<double>>& attention)>;
-    // Returns, per query head, the ranks to attend to, ascending; queries [group][d] and keys [n][d] are rotated.
+    // Returns, for each query head, the ranks to attend to, ascending. queries [group][d] and keys [n][d] are
+    // rotated.
     using Retriever = std::function<std::vector<std::vector<int>>(
         int layer, const std::vector<std::vector<double>>& queries, const std::vector<std::vector<double>>& keys)>;
 
@@ -58,8 +60,8 @@ public:
                              const Retriever& retriever = {});
     std::vector<Entry>& list(int layer, int head);
     void drop(int layer, int head, std::span<const uint32_t> ranks); // ascending
-    // Sets key and value of rank `into` to the mean over `of`; means of unrotated keys, or of keys rotated to their
-    // positions.
+    // Sets key and value of rank `into` to the mean over the ranks `of`. The mean is taken of unrotated keys or, if
+    // `rotated`, of keys rotated to their positions.
     void merge(int layer, int head, uint32_t into, std::span<const uint32_t> of, bool rotated = false);
 
 private:

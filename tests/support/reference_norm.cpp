@@ -19,7 +19,7 @@ Row mean_row(const std::vector<const ReferenceList*>& lists)
     return mean;
 }
 
-// Mean attention of each query head on the entries of its list, by rank.
+// The mean attention that each query head gives the entries of its list: [query head][rank].
 std::vector<Row> rows_of(const ReferenceList& list)
 {
     std::vector<Row> rows(list.empty() ? 0 : list.front().moments.size());
@@ -29,7 +29,7 @@ std::vector<Row> rows_of(const ReferenceList& list)
     return rows;
 }
 
-// Norm of the first i entries of an order, for i = 0 ... n.
+// The norms of the first i entries of `order`, for i = 0 ... n.
 Row norms_of_first(const ReferenceSettings& settings, const Row& row, const std::vector<int>& order)
 {
     Row norms = {0};
@@ -54,7 +54,7 @@ std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::ve
     for (int j = n - 1; j >= settings.s; --j)
         order.push_back(j);
     if (by_position) return order;
-    const int first = std::min(n, settings.s + settings.w); // sinks and recent tokens come first
+    const int first = std::min(n, settings.s + settings.w); // sinks and recent tokens stay first
     std::sort(order.begin() + first, order.end(), [&](int a, int b) {
         const double x = score[static_cast<size_t>(a)], y = score[static_cast<size_t>(b)];
         return x != y ? x > y : a < b;
@@ -65,7 +65,7 @@ std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::ve
 int norm_count(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
                const std::vector<std::vector<int>>& orders)
 {
-    std::vector<Row> heads; // norms of the first i entries
+    std::vector<Row> heads; // norms_of_first(), for each query head or for their mean
     if (settings.norm_of_mean) heads.push_back(norms_of_first(settings, mean_row(lists), orders.front()));
     for (size_t h = 0; h < lists.size() && !settings.norm_of_mean; ++h)
         for (const Row& row : rows_of(*lists[h]))

@@ -12,12 +12,13 @@ namespace palimpsest::tests {
 std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::vector<double>& score,
                                 bool by_position);
 
-// The smallest i with 1 - mean_h |a_h over the first i| / mean_h |a_h over all| <= threshold; all entries if every
-// norm is 0. `orders`: ranks of every list of the layer. Masked sinks count as 0.
+// The smallest i with 1 - mean_h |a_h over the first i| / mean_h |a_h over all| <= threshold, where a_h is the
+// attention of query head h; all entries if every norm is 0. `orders`: refreekv_order() of every list of the layer.
+// Masked sinks count as 0.
 int norm_count(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
                const std::vector<std::vector<int>>& orders);
 
-// The same for one norm over the scores of all lists together.
+// Like norm_count, with one norm over the scores of all lists together.
 int norm_count_of_scores(const ReferenceSettings& settings, const std::vector<std::vector<double>>& scores,
                          const std::vector<std::vector<int>>& orders);
 

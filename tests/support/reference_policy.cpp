@@ -229,7 +229,7 @@ std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shap
 
     std::vector<int> ranks; // of the candidates
     std::vector<double> scores;
-    std::set<uint32_t> below; // kept by the same head of the layer below
+    std::set<uint32_t> below; // stream indices that the same head of the layer below keeps
     const bool funnel = settings_.nested && layer > 0;
     if (funnel)
         for (const ReferenceEntry& entry : views_[at(layer - 1, head)].entries)

@@ -1,9 +1,9 @@
 // Reference implementation of the cache policies in docs/policies-spec.md, one entry at a time on plain vectors.
-// Shares no code with the engine, which is compared with it.
+// Shares no code with the engine, which tests compare with it.
 //
 // Where the specification is silent, this reference assumes:
-//  - Pinned entries take part only in attention. Beside them a list may hold its own budget plus the pinned tokens
-//    that it does not hold.
+//  - Pinned entries take part only in attention. A list may hold its budget without pinned tokens, the pinned
+//    tokens in it, and one more entry for each pinned token that is not in it.
 //  - n_l of an observed allocation is the length of the layer's longest list.
 //  - A layer mean is by rank; ranks beyond a head's list count as 0.
 //  - budget=auto orders every list by its own pooled scores, and gives all lists of the layer the same length.
@@ -37,7 +37,7 @@ struct ReferenceShape {
     int chunk = 0;
 };
 
-// Stream indices `of` entries whose mean replaced the entry `into`.
+// The mean of the entries `of` replaced the entry `into`; all are stream indices.
 struct ReferenceMerge {
     uint32_t into = 0;
     std::vector<uint32_t> of;
@@ -48,22 +48,22 @@ class ReferencePolicy {
 public:
     // REQUIRES: settings that make_policy accepts.
     ReferencePolicy(const engine::PolicySpec& spec, const ReferenceShape& shape);
-    // Another policy on the same lists, with fresh levels, cursors and weights.
+    // Returns another policy on copies of the lists, with initial levels, cursors and weights.
     ReferencePolicy restarted(const engine::PolicySpec& spec, std::set<uint32_t> pinned) const;
 
     const ReferenceSettings& settings() const { return settings_; }
     ReferenceList& list(int layer, int head);
 
-    // One chunk: append, then the statistics of every list (accumulate, or written by the caller), then observe for
-    // every layer, then evict.
+    // For each chunk, call append, then accumulate for every list (or write its statistics), then observe for every
+    // layer, then evict.
     void append(int tokens);
     void accumulate(int layer, int head, const Attention& attention);
     void observe(int layer, const ReferenceObservation& seen);
     void evict();
-    // schedule=once: reading ends here; only the next evict evicts.
+    // For schedule=once: the input has been read, and the next evict() is the only one that evicts.
     void end_prefill() { ended_ = true; }
 
-    // Blocks with more than one entry that the last evict replaced by their mean.
+    // The blocks, of more than one entry, that the last evict() replaced by their mean.
     const std::vector<ReferenceMerge>& merges(int layer, int head) const;
     // Slots m of every list at present, [layer][head].
     std::vector<std::vector<int>> slots() const;
@@ -71,12 +71,12 @@ public:
 private:
     struct View { // a list without its pinned entries
         ReferenceList entries, pinned;
-        int unused = 0; // pinned tokens not in the list; their slots are free for others
+        int unused = 0; // how many pinned tokens are not in the list; other tokens may use their slots
         int n() const { return static_cast<int>(entries.size()); }
     };
 
     size_t at(int layer, int head) const { return static_cast<size_t>(layer * shape_.heads + head); }
-    bool decides_by_rule() const; // the selection itself determines the count
+    bool decides_by_rule() const; // the selection rule itself determines how many entries are kept
     bool needs_shapes() const;
     void split();
     void join();

@@ -9,11 +9,11 @@ namespace palimpsest::tests {
 
 using ReferenceVectors = std::vector<std::vector<double>>;
 
-// Returns the ranks that every query head of a group attends to, ascending: [group][...]. `queries` [group][d] and
-// `keys` [n][d] are rotated; the last key is the newest token's. Returns all ranks if the layer is skipped; does
-// not select pages if the list is within the budget. Lowers `margin` to the distance of the closest decision,
-// relative to the largest bound or the total mass: if it is below the rounding error of an implementation, that may
-// decide differently.
+// Returns the ranks that each query head of a group attends to, ascending: [group][...]. `queries` [group][d] and
+// `keys` [n][d] are rotated; the last key is the newest token's. Returns all ranks if the layer is skipped; selects
+// no pages if the list is within the budget. Lowers `margin` to the distance of the closest decision, relative to
+// the largest bound or the total mass: an implementation whose rounding error is larger than `margin` may decide
+// differently.
 std::vector<std::vector<int>> retrieved(const ReferenceSettings& settings, int layer,
                                         const ReferenceVectors& queries, const ReferenceVectors& keys,
                                         double& margin);

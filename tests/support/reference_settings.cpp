@@ -41,7 +41,7 @@ void read_schedule(ReferenceSettings& to, const std::string& text)
     if (text.rfind("every:", 0) == 0) to.excess = std::stoi(text.substr(6));
 }
 
-// Window, pooling, and recent tokens, which default to the window's length.
+// Reads window, pooling, and recent tokens, whose number defaults to the window's length.
 void read_window(ReferenceSettings& to, const Keys& keys, int window, int kernel, const std::string& pooling)
 {
     to.s = keys.whole("sinks", 0);
@@ -141,7 +141,7 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
         to.s = keys.whole("sinks", 0);
         to.w = keys.whole("recent", 0);
         to.window = 1;
-        to.score = "sum"; // of the single row
+        to.score = "sum"; // with this window, the attention of one row
         to.layer_mean = true;
     } else if (to.name == "snapkv") {
         read_window(to, keys, 32, 5, "avg");

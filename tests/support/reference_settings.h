@@ -23,7 +23,7 @@ struct ReferenceSettings {
     bool once = false; // schedule=once
 
     int window = 0;          // omega; 0: no signal
-    double rows_percent = 0; // > 0: omega is this share of the list
+    double rows_percent = 0; // > 0: omega is this percentage of the list
     int omega(int list) const;
     bool low_counts = false;
     bool moments = false;
@@ -45,7 +45,7 @@ struct ReferenceSettings {
     bool nested = false;                    // pyramidkv
     double drop = 0;                        // scissorhands
     bool keep_left = false;                 // trees
-    int height = 0, unit = 16;              // 0: no limit
+    int height = 0, unit = 16;              // of trees; height 0: no limit
     int step = 1, tile = 1, tile_keeps = 1; // lacache: step, T, K
     std::string pattern = "stacked", survivors = "offsets";
     int block = 1; // hbw-kv
@@ -54,10 +54,10 @@ struct ReferenceSettings {
     int full_layers = 2; // refreekv
     bool ranked_by_score = false;
     bool norm_of_mean = false;      // over the layer's heads
-    bool norm_of_scores = false;    // in all lists of a layer
+    bool norm_of_scores = false;    // over the scores of all lists of a layer
     int mask_sinks = 4;             // refreekv and budget=auto
-    int least = 0;                  // minimum number of entries, whatever the norms are
-    double p = 0.85;                // twilight, twilight-evict
+    int least = 0;                  // the fewest entries to keep, whatever the norms are
+    double p = 0.85;                // top-p of twilight and twilight-evict
     int page = 16, skip_layers = 2; // quest, twilight
 
     bool is_ladder() const { return name == "lacache" && pattern != "recent" && pattern != "old"; }

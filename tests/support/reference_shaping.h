@@ -6,7 +6,7 @@
 
 namespace palimpsest::tests {
 
-// Ranks of the k largest, ascending; ties keep the lower rank. All of them if there are fewer.
+// Ranks of the k largest scores, ascending; ties keep the lower rank. All ranks if there are at most k.
 std::vector<int> top_k(const std::vector<double>& score, int k);
 
 // Ranks by descending score; ties: lower rank first.

@@ -14,7 +14,7 @@ struct ReferenceMoments {
 
 struct ReferenceEntry {
     uint32_t stream = 0;
-    double sum = 0; // attention received, mean over the query group; or number of rows that gave it little
+    double sum = 0; // attention received (mean over the query group), or the number of rows that gave little
     double count = 0;
     std::vector<ReferenceMoments> moments{}; // per query head, if the policy uses them
     int level = 0;                           // height or level in a tree of merges
@@ -22,32 +22,36 @@ struct ReferenceEntry {
 
 using ReferenceList = std::vector<ReferenceEntry>;
 
-// A[g][r][j]: attention of query head g of the group, chunk row r, on entry j. Entries a row does not see are 0.
+// A[g][r][j]: attention of query head g of the group, chunk row r, on entry j. Entries that a row does not attend
+// to are 0.
 using Attention = std::vector<std::vector<std::vector<double>>>;
 
-// Observations of one chunk in a layer that are not part of the lists' statistics.
+// What one chunk shows of a layer besides the statistics of the lists.
 struct ReferenceObservation {
     int rows = 0;                                 // b
     double row_statistic = 0;                     // mean over the counted rows and all query heads
-    double rounding = 0;                          // amount that entries at the threshold may change by rounding
+    double rounding = 0;                          // by how much rounding at the sparsity's threshold may change it
     std::vector<std::vector<double>> entropies{}; // per KV head and entry: sum of -A ln(A + 1e-10)
 };
 
-// One list through one chunk.
+// Computes the signals of one list while one chunk is computed.
 class ReferenceSignals {
 public:
-    // `list` ends with the chunk's own entries, whose statistics are 0; earlier statistics decay here.
+    // `list` ends with the chunk's own entries, whose statistics are 0. The constructor decays the statistics of
+    // the others.
     ReferenceSignals(const ReferenceSettings& settings, ReferenceList list, int chunk_rows, int group);
-    // Adds row r for every query head of the group: [group][n]; only the first n - b + r + 1 entries count.
+    // Adds the attention of row r, [group][n]; only the first n - b + r + 1 entries count, with b rows in the
+    // chunk.
     void add_row(int r, std::vector<std::vector<double>> heads);
     void add(const Attention& attention); // all rows
 
     const ReferenceList& list() const { return list_; }
     double row_statistics() const { return row_statistics_; } // sum over counted rows and the group
-    double edges() const { return edges_; } // share of the sparsity from entries within rounding of 1/v
+    double edges() const { return edges_; } // part of the sparsity due to entries that equal 1/v up to rounding
     int counted_rows() const { return counted_; }
     const std::vector<double>& entropies() const { return entropies_; }
-    // Rows in which the entry received 1/v up to rounding, so that f32 may count it differently.
+    // In how many rows the entry received 1/v up to rounding, so that f32 may count it differently; v: visible
+    // entries.
     int close_calls(size_t entry) const { return close_calls_.at(entry); }
 
 private:

@@ -19,7 +19,7 @@ bool is_longer(const ReferenceList& list, int target)
     return static_cast<int>(list.size()) > target;
 }
 
-// Keeps one of the ranks (i, i+1); its level becomes the higher of both plus one.
+// Keeps one of the ranks i and i + 1; its level becomes the higher level of the two, plus one.
 void merge_pair(const ReferenceSettings& settings, ReferenceList& list, int i)
 {
     const auto at = static_cast<size_t>(i);
@@ -29,7 +29,7 @@ void merge_pair(const ReferenceSettings& settings, ReferenceList& list, int i)
     list[at].level = level;
 }
 
-// Without slots in the tree, evicts the tokens that are no longer recent.
+// For trees without slots: evicts the tokens that are no longer recent.
 void drop_behind_sinks(const ReferenceSettings& settings, ReferenceList& list, int target)
 {
     while (is_longer(list, target))
@@ -60,7 +60,7 @@ void thin_treekv_log(const ReferenceSettings& settings, ReferenceList& list, int
 {
     if (slots == 0) return drop_behind_sinks(settings, list, target);
     while (is_longer(list, target)) {
-        std::map<int, int> entries_of; // level -> entries, among ranks s ... s + m
+        std::map<int, int> entries_of; // level -> number of entries, among ranks s ... s + m
         for (int rank = settings.s; rank <= settings.s + slots; ++rank)
             ++entries_of[list[static_cast<size_t>(rank)].level];
         int level = 0, most = 0;

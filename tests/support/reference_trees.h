@@ -1,5 +1,5 @@
 // Tile eviction, one removal at a time (docs/policies-spec.md: treekv, treekv-block, lacache, treekv-log). Each
-// removes entries until the list has at most `target`; `slots` is that list's m.
+// function removes entries until the list has at most `target`; `slots` is the list's m.
 #pragma once
 
 #include "tests/support/reference_signals.h"
@@ -12,7 +12,7 @@ void thin_treekv_block(const ReferenceSettings& settings, ReferenceList& list, i
 void thin_lacache(const ReferenceSettings& settings, int layers, int layer, ReferenceList& list, int target,
                   int& cursor);
 
-// Offsets of a tile that a layer keeps (docs/policies-spec.md, lacache).
+// The offsets of the entries that a layer keeps of each eviction tile (docs/policies-spec.md, lacache).
 std::vector<int> kept_offsets_of(const ReferenceSettings& settings, int layers, int layer);
 
 } // namespace palimpsest::tests

@@ -1,5 +1,5 @@
-// CPU backend with GPU features added: evicts by itself, using the plain reference, and records operations. Backend
-// memory is host memory.
+// A CPU backend with features of a GPU backend: it evicts by itself, with reference_eviction.h, and records
+// operations. Backend memory is host memory.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 namespace palimpsest::tests {
 
 struct SelectingBackendUse {
-    int64_t recorded = 0, replayed = 0, refused = 0; // refused: replays
+    int64_t recorded = 0, replayed = 0, refused = 0; // refused: replays that were refused
     int64_t evictions = 0;                           // calls of evict, including replays
-    int64_t host_evictions = 0;                      // compact with a host's list, or drop
+    int64_t host_evictions = 0;                      // calls of compact with ranks in host memory, or of drop
     int64_t downloads = 0;
     int64_t held_bytes = 0, peak_bytes = 0; // in Buffers
-    bool refuse_replays = false;            // as if scratch memory had moved
+    bool refuse_replays = false;            // replays are refused, as if scratch memory had moved
 };
 
 // `use` must outlive the backend.

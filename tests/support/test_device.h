@@ -24,7 +24,7 @@ inline std::unique_ptr<kernels::Backend> open_test_device()
 }
 
 #ifndef PALIMPSEST_EMULATED_CUDA
-class HostAccessForbidden { // the host cannot access a GPU's memory anyway
+class HostAccessForbidden { // does nothing: the host cannot access a GPU's memory anyway
 public:
     HostAccessForbidden() {}
     ~HostAccessForbidden() {}

@@ -734,8 +734,8 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
     attend_splits<DecodePass::Values>(work, context);
 }
 
-// Gives weights and factors of splits one of two buffers, since signals read them while the next layer runs.
-// Allocates both buffers, so that a recording finds them.
+// Places the weights and the splits' denominators (later factors) in one of two buffers, because signals read them
+// while the next layer runs. Allocates both, because a graph recording must not allocate.
 void use_signal_buffer(DecodeWork& work, size_t buffer, CudaContext& context)
 {
     const size_t parts = static_cast<size_t>(work.args.shape.query_heads) * static_cast<size_t>(work.splits);

@@ -1,5 +1,5 @@
-// A stub of cuBLASLt that can be loaded but does not multiply. CREATE_STATUS: status of cublasLtCreate, 0 for
-// success. WITHOUT_MATMUL: one function is missing.
+// A stub of cuBLASLt that can be loaded but does not multiply. Macros of the build: CREATE_STATUS is the status
+// that cublasLtCreate returns, 0 for success; WITHOUT_MATMUL leaves out cublasLtMatmul.
 
 #ifndef CREATE_STATUS
 #define CREATE_STATUS 0

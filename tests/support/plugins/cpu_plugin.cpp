@@ -1,5 +1,5 @@
 // A plugin whose device 0 is the CPU, to test plugin loading without a GPU. Device 1 exists but its memory is full;
-// device 2 reports a problem that is too long; device 3 finds no host memory.
+// device 2 reports a problem that is too long for a PackedText; device 3 lacks host memory.
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// A plugin with function names of this version that was built from other headers.
+// A plugin whose functions have the names of this version, but which was built from other headers.
 
 #include "kernels/cuda_plugin.h"
 

@@ -1,4 +1,4 @@
-// A plugin with function names of another version.
+// A plugin whose functions have the names of another version.
 
 extern "C" {
 

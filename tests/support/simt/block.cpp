@@ -8,7 +8,7 @@
 namespace simt {
 namespace {
 
-struct Abandoned {}; // unwinds the threads of a block that cannot continue
+struct Abandoned {}; // thrown in the threads of a block that cannot continue, to unwind them
 
 // Fibers of all blocks; only one block runs at a time.
 struct Fibers {
@@ -131,7 +131,7 @@ void Block::make_ready(unsigned warp, uint32_t which)
     if (warp_[warp].ready) ready_warps_ |= 1u << warp;
 }
 
-// Prefers lanes of the same warp, so that they reach their exchange together.
+// Chooses the next thread that can run; prefers lanes of the same warp, so that they reach their exchange together.
 bool Block::take_next()
 {
     if (ready_warps_ == 0) return false;
@@ -157,7 +157,8 @@ bool Block::take_next()
     return true;
 }
 
-// Returns false if no thread can continue before other work has run.
+// Like take_next; on a deadlock, unwinds the waiting threads. Returns false if no thread can continue before
+// earlier kernels have run, or all have ended.
 bool Block::take_next_or_abandon()
 {
     if (take_next()) return true;
@@ -179,7 +180,8 @@ Fiber& Block::fiber_of_next()
     return fiber;
 }
 
-// Body of every fiber: runs new threads of the active block until the next thread to run waits on another fiber.
+// Body of every fiber: runs new threads of the active block, until the next thread to run is one that waits on
+// another fiber.
 Fiber& Block::run_threads()
 {
     Fibers& all = fibers();
@@ -283,7 +285,7 @@ std::string Block::at(unsigned thread) const
            place(t.where);
 }
 
-// Names a waiting thread and one that it waits for in vain.
+// The message for a deadlock: names a waiting thread, and a thread that it waits for in vain.
 std::string Block::deadlock() const
 {
     const auto first = [&](unsigned from, unsigned to, auto&& which) {

@@ -1,4 +1,5 @@
-// The threads of one block. Waiting threads have their own fibers; the others share one.
+// The threads of one block. Each waiting thread has a fiber of its own; the others run on one fiber, one after the
+// other.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +41,11 @@ public:
 
     void set_grid(const Grid& grid); // `grid` must outlive the running blocks. Throws Misuse
 
-    // run, begin and finish rethrow a thread's exception after unwinding the others. `number`: in the grid.
+    // run, begin and finish unwind the other threads after an exception in a thread, and rethrow it. `number`: of
+    // the block in the grid.
     void run(uint64_t number);
-    // Returns when every thread has ended, or waits for earlier kernels or for a thread that does.
+    // Returns when every thread has ended, waits for earlier kernels, or waits for a thread that waits for earlier
+    // kernels.
     void begin(uint64_t number);
     void finish(); // completes a block started with begin
 

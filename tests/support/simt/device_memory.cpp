@@ -54,7 +54,7 @@ void DeviceMemory::forbid_host_access(bool out)
     protect();
 }
 
-// First fit; leaves a gap after every allocation.
+// Takes the first free range that is large enough, and leaves a gap after every allocation.
 void* DeviceMemory::take(size_t bytes)
 {
     if (bytes > total - used_) return nullptr;

@@ -16,13 +16,14 @@ public:
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
     void* take(size_t bytes); // 256-byte aligned, filled with 0xff bytes; null if full
-    bool give(void* data);    // false: not an allocation
+    bool give(void* data);    // returns false if `data` is not an allocation
     size_t used() const { return used_; }
     // Whether the whole range is inside one allocation.
     bool holds(const void* data, size_t bytes) const;
     bool is_near(const void* data) const { return data >= base_ && data < base_ + total; }
 
-    // Allows access only to kernels and runtime copies; other accesses crash, as with a GPU. Slows down every call.
+    // With `out`, only kernels and runtime copies can access the memory; other accesses crash, as with a GPU. Slows
+    // down every call.
     void forbid_host_access(bool out);
     // Allows all accesses during its lifetime.
     class Access {
@@ -50,10 +51,10 @@ private:
     std::byte* base_ = nullptr;
     std::map<size_t, size_t> taken_; // offset -> bytes
     size_t used_ = 0;
-    size_t reach_ = 0; // nothing was ever allocated beyond it
+    size_t reach_ = 0; // nothing was ever allocated beyond this offset
     int open_ = 0;
     bool host_is_out_ = false;
-    size_t closed_ = 0; // bytes from base_ that are inaccessible at present
+    size_t closed_ = 0; // how many bytes from base_ on are inaccessible at present
 };
 
 } // namespace simt

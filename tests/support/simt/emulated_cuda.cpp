@@ -41,7 +41,8 @@ size_t recorded_nodes(const kernels::Recording& recording)
 size_t longest_chain(const kernels::Recording& recording)
 {
     const auto& nodes = *dynamic_cast<const kernels::cuda::GraphRecording&>(recording).graph()->nodes;
-    std::vector<size_t> chains; // longest chain ending at each node; predecessors are captured earlier
+    // The length of the longest chain that ends at each node. Predecessors have lower numbers.
+    std::vector<size_t> chains;
     for (const simt::GraphNode& node : nodes) {
         size_t before = 0;
         for (const size_t other : node.after)

@@ -9,14 +9,15 @@
 
 namespace palimpsest::tests {
 
-// `capability`: compute capability that the device reports, 90 for sm_90; selects the operands of some products.
+// `capability`: compute capability that the device reports, 90 for sm_90; it decides, for example, whether BF16
+// operands stay BF16.
 // `compiled_for`: capability that the code was compiled for; 0: the device's own.
 std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for = 0);
 
-// The same with a driver that does not report what the code was compiled for.
+// Like open_emulated_cuda, with a driver that does not report what the code was compiled for.
 std::unique_ptr<kernels::Backend> open_cuda_without_ptx_version(int capability, int compiled_for = 0);
 
-// Largest block size of the launches during its lifetime.
+// Records the largest block size of all launches during its lifetime.
 class LaunchedThreads {
 public:
     LaunchedThreads();
@@ -25,7 +26,7 @@ public:
 
 // Number of kernels and copies in a recording of the emulated backend.
 size_t recorded_nodes(const kernels::Recording& recording);
-// Length of the longest chain of dependent ones.
+// Length of the longest chain of kernels and copies in which each depends on the one before.
 size_t longest_chain(const kernels::Recording& recording);
 // During its lifetime, accesses to device memory outside of kernels and copies crash.
 class HostAccessForbidden {
@@ -36,8 +37,8 @@ public:
     HostAccessForbidden& operator=(const HostAccessForbidden&) = delete;
 };
 
-// During its lifetime the device fails: after `calls` more calls, every call fails. Its end simulates a new
-// process.
+// Makes the device fail: after `calls` more calls, every call fails. The destructor simulates a new process, in
+// which the device works.
 class FailingDevice {
 public:
     explicit FailingDevice(uint64_t calls);
@@ -46,8 +47,8 @@ public:
     FailingDevice& operator=(const FailingDevice&) = delete;
 };
 uint64_t device_calls();         // so far
-uint64_t overlapping_launches(); // so far: kernels that may begin before their predecessors end
-uint64_t calls_after_failure();  // calls that free or destroy, after the failure
+uint64_t overlapping_launches(); // so far; kernels that may begin before their predecessors end
+uint64_t calls_after_failure();  // calls after the failure that free or destroy something
 // During its lifetime another program occupies this much of the device's memory.
 class WithheldMemory {
 public:
@@ -57,8 +58,8 @@ public:
     WithheldMemory& operator=(const WithheldMemory&) = delete;
 };
 
-// During its lifetime work runs only when the host waits for it; until then, the host's destination of a download
-// has undefined content.
+// During its lifetime, work runs only when the host waits for it. Until then, the host memory that a download
+// writes to is undefined.
 class LateDevice {
 public:
     LateDevice();

@@ -15,8 +15,8 @@ namespace {
 
 namespace context = boost::context;
 
-// Stack with a guard page. Varies the start of stacks within a page; otherwise all stacks would compete for the
-// same L1 cache sets.
+// A stack with a guard page. Stacks start at different offsets in a page, because they would otherwise compete for
+// the same sets of the L1 cache.
 class Stack {
 public:
     context::stack_context allocate()

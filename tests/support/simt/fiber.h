@@ -8,9 +8,9 @@ namespace simt {
 
 class Fiber {
 public:
-    using Body = Fiber& (*)(); // returns the fiber to run when this one has ended
+    using Body = Fiber& (*)(); // runs the fiber; returns the fiber that continues after it
 
-    Fiber(); // the current context
+    Fiber(); // a fiber for the current context
     explicit Fiber(Body body);
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;

@@ -25,7 +25,7 @@ uint64_t block_count(const Grid& grid)
 
 void run_blocks(const Grid& grid, const std::vector<uint64_t>& but)
 {
-    static Block* const block = new Block; // large, so all grids share it
+    static Block* const block = new Block; // a Block is large, so all grids share one
     block->set_grid(grid);
     const uint64_t count = block_count(grid);
     for (uint64_t i = 0; i < count; ++i) {

@@ -20,13 +20,14 @@ inline constexpr int warpSize = 32;
 
 namespace simt {
 
-// A kernel or its launch violates a rule of CUDA, or one of the rules above.
+// Thrown if a kernel or its launch violates a rule of CUDA, or one of the stricter rules above.
 class Misuse : public std::logic_error {
 public:
     using std::logic_error::logic_error;
 };
 
-// Order of threads and blocks, which CUDA leaves open. Results must be the same in both.
+// The order in which threads and blocks run, which CUDA leaves open. The results of a kernel must be the same in
+// both orders.
 enum class Order { Ascending, Descending };
 void set_order(Order order);
 Order current_order();
@@ -39,18 +40,18 @@ struct Grid {
     std::shared_ptr<const void> arguments;
 };
 
-// Throws Misuse, and exceptions of the body.
+// Runs all blocks. Throws Misuse, and exceptions of the body.
 void run(const Grid& grid);
 
-// A grid with programmatic dependent launch, whose first and last block begin before the preceding kernels run:
-// data of those kernels that they read before waiting is stale, and data that they write is overwritten. Static
-// shared memory is not preserved while they wait, so a kernel must not write it before.
+// A grid with programmatic dependent launch. Its first and last block begin before the preceding kernels run: if a
+// block reads what these kernels write before it waits for them, the data is stale; what it writes too early is
+// overwritten. Static shared memory is not preserved while a block waits, so a kernel must not write it before.
 class EarlyGrid {
 public:
     explicit EarlyGrid(const Grid& grid); // must outlive this. Starts the blocks; throws like run()
     ~EarlyGrid();                         // unwinds unfinished blocks
     bool lets_next_begin() const { return lets_next_begin_; }
-    void finish(); // runs the rest of these and all other blocks, once. Throws like run()
+    void finish(); // runs the rest of these two blocks, and all others; call once. Throws like run()
 
 private:
     std::vector<uint64_t> early_;                      // block numbers
@@ -62,7 +63,7 @@ private:
 // For kernels only.
 void* block_shared(); // 128-byte aligned
 void meet_block(const std::source_location& where);
-// Values of all lanes of the warp, [32]; valid until the lane's next exchange.
+// Exchanges a value with all lanes of the warp: returns their values, [32], valid until the lane's next exchange.
 const uint64_t* exchange(uint64_t mine, const std::source_location& where);
 unsigned lane();
 void await_earlier_kernels(const std::source_location& where = std::source_location::current());

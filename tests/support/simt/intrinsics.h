@@ -1,4 +1,4 @@
-// Built-in functions of device code.
+// CUDA's built-in functions of device code, for the emulator.
 #pragma once
 
 #include <bit>
@@ -250,7 +250,7 @@ inline long long __double_as_longlong(double x)
     return std::bit_cast<long long>(x);
 }
 
-// c + the four products of signed bytes.
+// Returns c + the sum of the four products of signed bytes of a and b.
 inline int __dp4a(int a, int b, int c)
 {
     for (int shift = 0; shift < 32; shift += 8)
@@ -259,8 +259,8 @@ inline int __dp4a(int a, int b, int c)
     return c;
 }
 
-// Byte i of the result is the byte of low (0 to 3) or high (4 to 7) that nibble i of the selector names; if the
-// nibble's bit 3 is set, that byte's sign in all bits.
+// Byte i of the result is the byte of low (0 to 3) or high (4 to 7) that nibble i of the selector names. If bit 3
+// of the nibble is set, all bits of byte i are the sign of that byte.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = static_cast<uint64_t>(high) << 32 | low;

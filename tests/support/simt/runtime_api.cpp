@@ -26,7 +26,7 @@ constexpr int usual_shared = 48 * 1024;
 struct Failure {
     uint64_t calls_left = 0;
     cudaError_t error = cudaSuccess;
-    bool sticks = false; // has failed, and every later call fails
+    bool sticks = false; // a call has failed, and every later call fails
 };
 
 // The single device and its allocations.
@@ -35,7 +35,7 @@ struct Device {
     simt::DeviceMemory memory;
     size_t withheld = 0; // occupied by other programs
     std::map<void*, size_t> pinned;
-    std::map<const void*, int> most_shared; // per kernel, opted in
+    std::map<const void*, int> most_shared; // per kernel that opted in: bytes per block
     cudaError_t last = cudaSuccess;
     std::optional<Failure> failure;
     uint64_t calls = 0, overlapping_launches = 0, calls_after_failure = 0;
@@ -76,7 +76,7 @@ bool on_device(const void* data, size_t bytes)
     return bytes == 0 || device().memory.holds(data, bytes);
 }
 
-// Whether source and destination are where `kind` says.
+// Whether source and destination are in device or host memory, as `kind` says.
 bool fits_kind(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -117,7 +117,7 @@ void count_launch(cudaStream_t stream)
     if (!simt::is_captured(stream)) ++simt::device_traffic().launches;
 }
 
-// The device performs a captured copy, and it cannot access pageable host memory.
+// The device itself performs a captured copy, so the host memory must not be pageable.
 bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
 {
     if (kind == cudaMemcpyHostToDevice) return lies_in(device().pinned, from);
@@ -242,7 +242,8 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
 {
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
-    // The limit covers static and dynamic memory together; the static size is unknown here.
+    // The limit is for static and dynamic memory together. The static size is unknown here, so at most most_static
+    // is assumed.
     constexpr int most_static = 24 * 1024;
     const int most = opted_in == device().most_shared.end() ? usual_shared - most_static : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);

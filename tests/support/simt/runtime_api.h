@@ -199,26 +199,26 @@ DeviceMemory& device_memory(); // of the single device
 struct DeviceShape {
     int capability = 90; // 90: sm_90
     int multiprocessors = 4;
-    int most_shared = 227 * 1024; // bytes per block, opted in
-    int compiled_for = 0;         // capability its code was compiled for; 0: its own
-    // reports the PTX version of code (ptxVersion), not only the binary version (binaryVersion)
+    int most_shared = 227 * 1024; // bytes of shared memory per block, for kernels that opt in
+    int compiled_for = 0;         // capability that the code was compiled for; 0: the device's own
+    // cudaFuncGetAttributes reports ptxVersion, not only binaryVersion
     bool reports_ptx_version = true;
 };
 void set_device(const DeviceShape& shape);
 int compiled_for(); // the capability that its code was compiled for
 
-// After `calls` more calls that can fail, a call fails with `error`. cudaErrorMemoryAllocation: fails one
-// allocation, and counts only allocations. Other errors: also fail every later call.
+// Makes a call fail with `error`, after `calls` more calls that can fail; then every later call fails, too. With
+// cudaErrorMemoryAllocation, counts only allocations, and only one fails.
 void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
 uint64_t calls();                // so far
-uint64_t overlapping_launches(); // among these; they begin early if the next work is known (work.h)
-uint64_t calls_after_failure();  // calls that free or destroy, since fail_after
-void count_after_failure();      // to be called by each of them
+uint64_t overlapping_launches(); // launches among these calls that may begin early (work.h)
+uint64_t calls_after_failure();  // calls that free or destroy something, after the failure
+void count_after_failure();      // each of those calls calls it
 int max_threads();               // largest block launched since forget_threads
 void forget_threads();
-cudaError_t enter(bool allocates = false); // to be called first by every call that can fail
-// Reserves device memory for kernels and copies (DeviceMemory::forbid_host_access).
+cudaError_t enter(bool allocates = false); // every call that can fail calls it first
+// Calls DeviceMemory::forbid_host_access.
 void forbid_host_access(bool out);
 // Simulates another program that occupies this much of the device's memory.
 void withhold(size_t bytes);

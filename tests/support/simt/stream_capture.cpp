@@ -24,8 +24,8 @@ struct Queued {
 
 struct Queue {
     std::deque<std::unique_ptr<Queued>> work;
-    uint64_t queued = 0; // total
-    bool back = false;   // work is delayed
+    uint64_t queued = 0; // items queued so far, in total
+    bool back = false;   // new work is delayed
 };
 
 Queue& queue()
@@ -42,7 +42,8 @@ cudaError_t run_or_keep(Work work, cudaStream_t stream)
     return cudaSuccess;
 }
 
-// Begins work after `ahead`, which has not run yet, as long as each item overlaps the one before it.
+// Begins the queued work that follows `ahead`, which has not run yet, as long as each item may overlap the one
+// before it.
 void begin_queued_early(const Queued& ahead)
 {
     const Queued* before = &ahead;

@@ -1,5 +1,5 @@
-// Streams of the emulated runtime, which run work at once or record it during a capture, and graphs made from
-// captures.
+// The streams of the emulated runtime, which run work at once, or record it during a capture; and the graphs that
+// are made from captures.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace simt {
 
 struct GraphNode {
     Work work;
-    std::vector<size_t> after; // nodes that must run before
+    std::vector<size_t> after; // numbers of the nodes that must run before
 };
 
 // Work recorded between cudaStreamBeginCapture and cudaStreamEndCapture.
@@ -27,16 +27,18 @@ struct Capture {
 cudaError_t submit(cudaStream_t stream, Work work);
 
 bool is_captured(cudaStream_t stream);
-// Delays work until the host waits for it. Work runs in submission order, which is valid for all streams. Kernels
-// of a stream that overlap their predecessors begin early (work.h), as in a graph.
+// With `back`, delays all work until the host waits for it. Delayed work runs in the order of submission, which is
+// a valid order for all streams. Kernels that may overlap their predecessors in a stream begin early (work.h), as
+// in a graph.
 void delay_work(bool back);
-bool is_late(cudaStream_t stream); // work of this stream is delayed
+bool is_late(cudaStream_t stream); // whether work of this stream is delayed
 uint64_t queued_so_far();
-cudaError_t run_queued(uint64_t so_many = UINT64_MAX); // up to this total count
-cudaError_t wait_for(uint64_t so_many);                // the same; also counts the wait
-// For calls that invalidate the capture of their stream: returns an error if there is a capture.
+cudaError_t run_queued(uint64_t so_many = UINT64_MAX); // runs delayed work until `so_many` items have run in total
+cudaError_t wait_for(uint64_t so_many);                // like run_queued; also counts a host wait
+// For calls that a captured stream refuses: invalidates its capture and returns an error, if there is a capture.
 cudaError_t refuse_capture_of(cudaStream_t stream, cudaError_t why = cudaErrorStreamCaptureUnsupported);
-// For calls that invalidate every capture not begun as relaxed: allocation, and waiting for the device.
+// For allocation, and for waiting for the device: invalidates every capture that was not begun as relaxed, and
+// returns an error.
 cudaError_t refuse_any_capture();
 void forget_captures(); // simulates a new process
 
@@ -48,10 +50,10 @@ struct SimtStream {
 };
 
 struct SimtEvent {
-    std::shared_ptr<simt::Capture> capture; // in which it was recorded
+    std::shared_ptr<simt::Capture> capture; // the capture in which the event was recorded
     std::vector<size_t> after;
     bool recorded = false;
-    uint64_t behind = 0; // total submitted work at that time
+    uint64_t behind = 0; // how much work was submitted before it was recorded
 };
 
 struct SimtGraph {

@@ -6,13 +6,13 @@
 namespace simt {
 
 struct Traffic {
-    uint64_t launches = 0;    // kernels, fills and copies within the device; a graph counts as one
+    uint64_t launches = 0;    // kernels, fills, copies within the device, and graphs
     uint64_t graph_nodes = 0; // nodes run by graphs
     uint64_t waits = 0;       // host waits
     uint64_t idle = 0;        // host waits after which the device was idle
     uint64_t copies_up = 0, copies_down = 0;
     uint64_t bytes_up = 0, bytes_down = 0;
-    uint64_t pageable = 0; // copies from or to pageable memory: the host waits for each
+    uint64_t pageable = 0; // copies from or to pageable memory, for each of which the host waits
 
     Traffic operator-(const Traffic& before) const
     {

@@ -17,17 +17,17 @@ namespace palimpsest::kernels::test {
 
 struct Case {
     int32_t group = 1, kv_heads = 2, head_dim = 64, rotary_dim = 64;
-    DType type = DType::F32, wide = DType::F16; // of the pool; of the staging buffer of a quantised pool
+    DType type = DType::F32, wide = DType::F16; // of the pool; of the staging buffer, if the pool is quantised
     bool keys_rotated = false;
     int32_t rows = 1; // 0: one decoded token
     std::vector<int32_t> used;
     int32_t wanted = 0;
     uint32_t seed = 1;
-    bool every_signal = false; // request every signal, not only sums
-    bool by_rank = false;      // with every_signal: without the signals of single query heads
+    bool every_signal = false; // requests every signal, not only sums
+    bool by_rank = false;      // with every_signal: leaves out the signals of single query heads
     int32_t outside_newest = -1;
     RowStatistic statistic = RowStatistic::None;
-    bool retrieve = false; // a decoded token attends to selected pages; row = rank
+    bool retrieve = false; // a decoded token attends to selected retrieval pages; row = rank in all lists
     PageRetrieval retrieval{};
     int32_t window = 0;
     float soft_cap = 0;
@@ -40,7 +40,7 @@ struct Case {
                 .scale = 1.0f / std::sqrt(static_cast<float>(head_dim)),
                 .soft_cap = soft_cap};
     }
-    // Type in which the chunk's own rows are stored.
+    // The type in which the chunk's own rows are stored.
     DType new_type() const { return rows > 0 ? staging_type(type, wide) : type; }
     int32_t chunk() const { return std::max(rows, 1); }
     int32_t max_used() const { return *std::max_element(used.begin(), used.end()); }
@@ -65,7 +65,7 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c)
     return out;
 }
 
-// The numbers of a case, the same on every backend and in every physical layout.
+// The input numbers of a case: the same on every backend, and for every assignment of ranks to rows.
 struct Input {
     explicit Input(const Case& c) : table(rope_table(c.max_used() + c.chunk() + 16, c.rotary_dim))
     {
@@ -233,8 +233,8 @@ private:
     Buffer bounds_;
 };
 
-// `layout` seeds the page table and, for decode, the order lists. `spoil` may change lists after their page bounds
-// were computed and before attention runs.
+// Runs the attention of a case. `layout` is the seed of the page table and, for decode, of the order lists. `spoil`
+// may change the lists after their page bounds were computed and before attention runs.
 inline Output attend(
     Backend& backend, const Case& c, const Input& in, uint32_t layout,
     const std::function<void(KvFixture&)>& spoil = [](KvFixture&) {})
@@ -372,8 +372,9 @@ inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-// Few and small cases for the emulator and all other backends: every type with both rotations, head sizes with and
-// without a specialised kernel, group sizes that do and do not divide tiles, and lists of unequal length.
+// Few and small cases, so that the emulator can run them, too: every type with rotated and unrotated keys, head
+// sizes with and without a specialised kernel, group sizes that do and do not divide a tile, and lists of unequal
+// length.
 inline std::vector<Case> chosen_cases(bool decode)
 {
     std::vector<Case> cases;
@@ -422,7 +423,7 @@ inline std::vector<Case> window_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-// Few and small cases for the emulator and all other backends: every type, rotation and kernel path.
+// Few and small cases, so that the emulator can run them, too: every type, rotation and kernel.
 inline std::vector<Case> chosen_window_cases(bool decode)
 {
     std::vector<Case> cases = chosen_cases(decode);

@@ -26,7 +26,7 @@ void check(const Case& c, const Output& got, const ReferenceAttention& expected,
     }
 }
 
-// Counts may differ from the reference by one per tie.
+// Counts may differ from the reference by the number of decisions that rounding may change.
 void check_counts(const std::vector<float>& got, const std::vector<double>& expected,
                   const std::vector<double>& ties)
 {
@@ -37,7 +37,7 @@ void check_counts(const std::vector<float>& got, const std::vector<double>& expe
     }
 }
 
-// With rounded weights, decisions near the threshold may differ: `most_each` per rank on average.
+// Rounded weights may change decisions near the threshold: counts may differ by `most_each` per rank on average.
 void check_rounded_counts(const std::vector<float>& got, const std::vector<double>& expected, double most_each)
 {
     REQUIRE(got.size() == expected.size());
@@ -51,7 +51,7 @@ void check_every_signal(const Case& c, const Output& got, const ReferenceAttenti
 {
     const bool rounded = most > TestBackend::exact_attention;
     const double edge = 4 * most * std::min(c.wanted, c.chunk());
-    // A row divided by a small sum over its old ranks may have large entropies at the new ranks.
+    // A row that is divided by a small sum over its older ranks may have large entropies at the newest ranks.
     for (size_t h = 0; h < got.sums.size(); ++h) {
         CAPTURE(h);
         if (rounded)
@@ -127,7 +127,7 @@ std::vector<Case> signal_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-// Compares with the reference; emulated GPUs run one in `one_in` cases.
+// Compares every case with the reference on every backend; emulated GPUs run one case in `one_in`.
 void hold_to_reference(const std::vector<Case>& cases, size_t one_in = 1)
 {
     const auto backends = every_backend();
@@ -239,8 +239,9 @@ TEST_CASE("ranks before every row's window are not read")
     }
 }
 
-// A layer whose lists are cut to its window decodes the same bits as one that keeps everything and masks the rest.
-TEST_CASE("a decoded token has the bits it has with lists cut to its window")
+// A layer may evict what is older than its window: it then decodes the same bits as a layer that keeps and masks
+// these ranks.
+TEST_CASE("decode with a window has the bits of decode with lists that are cut to the window")
 {
     auto cases = chosen_window_cases(true);
     const auto random = window_cases(true, 24, 23);
@@ -280,7 +281,8 @@ TEST_CASE("prefill attention over very long lists equals the reference")
                       2);
 }
 
-// More ranks than a page table in shared memory has room for, and bundles of splits, one of them not full.
+// Lists with more ranks than a page table in shared memory has room for, and with several bundles of splits, the
+// last one not full.
 std::vector<Case> long_decode_cases()
 {
     std::vector<Case> cases;
@@ -305,7 +307,8 @@ TEST_CASE("decode attention over very long lists equals the reference")
     hold_to_reference(long_decode_cases());
 }
 
-// Enough rows for a warp to process two bands of them on a small GPU.
+// Enough rows that a warp processes two bands (kernels/cuda/attention/tensor_attention.cu) on a GPU with few
+// multiprocessors.
 std::vector<Case> banded_cases()
 {
     std::vector<Case> cases;
@@ -323,7 +326,7 @@ std::vector<Case> banded_cases()
     return cases;
 }
 
-TEST_CASE("prefill attention of many rows equals the reference, and its bits those of few rows")
+TEST_CASE("prefill attention of many rows equals the reference and has the bits of few rows")
 {
     for (const TestBackend& on : every_backend()) {
         if (on.kind() == Kind::Cpu) continue;
@@ -376,7 +379,7 @@ double difference(const std::vector<std::vector<float>>& a, const std::vector<st
 
 // Signals of single query heads are summed without tensor cores, from the same 16-bit queries and keys: only
 // decisions within rounding of the threshold may differ.
-TEST_CASE("signals by rank equal those that come with signals of every query head")
+TEST_CASE("signals by rank do not depend on whether signals of query heads are requested")
 {
     for (const TestBackend& on : every_backend()) {
         if (on.kind() == Kind::Cpu) continue;
@@ -401,7 +404,7 @@ TEST_CASE("signals by rank equal those that come with signals of every query hea
     }
 }
 
-TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
+TEST_CASE("the bits of attention depend on neither threads nor the rows that hold the tokens")
 {
     const auto backends = every_backend();
     auto cases = random_cases(false, 12, 3);
@@ -457,7 +460,7 @@ TEST_CASE("attention does not depend on the order in which threads and blocks ru
 }
 #endif
 
-TEST_CASE("asking for signals changes no bit of the output")
+TEST_CASE("requesting signals changes no bit of the output")
 {
     const auto backends = every_backend();
     auto cases = signal_cases(false, 16, 6);
@@ -481,8 +484,8 @@ TEST_CASE("asking for signals changes no bit of the output")
     }
 }
 
-// A stream no longer than its budget must give the same bits as a full cache.
-TEST_CASE("a row's bits do not depend on the rows of the chunk behind it")
+// Therefore, a stream that is no longer than its budget has the same bits as with a full cache.
+TEST_CASE("a row's bits do not depend on later rows of the chunk")
 {
     const auto backends = every_backend();
     auto cases = random_cases(false, 16, 7);
@@ -519,7 +522,7 @@ TEST_CASE("a row's bits do not depend on whether a rank is cached or in the chun
         const TestBackend& on = backends[i / cases.size()];
         if (!takes(on, i % cases.size(), 6)) continue;
         Case& c = cases[i % cases.size()];
-        if (c.type == DType::Q8_0) continue; // the chunk's rows are not quantised yet
+        if (c.type == DType::Q8_0) continue; // rows in the chunk are quantised only when they are cached
         c.rows = 100;
         c.keys_rotated = false;
         const Input in(c);
@@ -541,8 +544,8 @@ TEST_CASE("a row's bits do not depend on whether a rank is cached or in the chun
     }
 }
 
-// Later tokens are masked by index, never by value.
-TEST_CASE("a key that is not a number does not reach the rows before its token")
+// Kernels must skip later tokens by their index: multiplied by a weight of 0, a NaN remains NaN.
+TEST_CASE("a key that is NaN does not affect the rows before its token")
 {
     Case c{.group = 2,
            .kv_heads = 1,

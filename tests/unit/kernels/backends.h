@@ -32,7 +32,7 @@ public:
 
     Kind kind() const { return kind_; }
     const std::string& name() const { return name_; }
-    // Slow, so its cases are few and small.
+    // The emulator is slow, so its cases are few and small.
     bool emulated() const { return kind_ == Kind::EmulatedCuda; }
     // Index among the backends of its kind; the best SIMD target has 0.
     size_t number() const { return number_; }
@@ -53,11 +53,11 @@ public:
         return *has_fixed_point_ && prefills_in_fixed_point(weight);
     }
 
-    // Tolerated error of a matrix product, relative to the root mean square of the result. SCALAR has no lanes, so
-    // a single sum accumulates a few thousand terms. With 16-bit activations, the error of a sum of terms with
-    // random signs has a standard deviation of 2e-5 of the sum's size; twelve of them are allowed, since rows
-    // differ in size. Tensor cores take 16-bit operands (kernels/cuda/linear/gemm.h): each product has a relative
-    // error of at most 2^-8 or 2^-10, and a sum of terms with random signs has a few times that.
+    // Tolerated error of a matrix product, relative to the root mean square of the result. The target SCALAR has no
+    // lanes, so one sum accumulates a few thousand terms. With 16-bit activations, the error of a sum of terms with
+    // random signs has a standard deviation of 2e-5 of the sum's size; twelve times that is allowed, because rows
+    // differ in size. Tensor cores have 16-bit operands (kernels/cuda/linear/gemm.h): each product has a relative
+    // error of at most 2^-8 (BF16) or 2^-10 (F16), and a sum of terms with random signs a few times that.
     double product_error(DType weight, Phase phase, bool exact_products = false) const
     {
         if (in_fixed_point(weight, phase, exact_products)) return 0x1p-12;
@@ -81,7 +81,7 @@ private:
     size_t number_ = 0;
     std::string name_, simd_;
     std::shared_ptr<Backend> kept_;
-    mutable std::optional<bool> has_fixed_point_; // queried once
+    mutable std::optional<bool> has_fixed_point_; // asked of the backend once
 };
 
 inline std::ostream& operator<<(std::ostream& out, const TestBackend& on)
@@ -126,7 +126,7 @@ inline std::vector<TestBackend> every_backend()
     return all;
 }
 
-// PALIMPSEST_TEST_LEVEL=ci is for runs under sanitizers, which are twenty times slower.
+// Whether PALIMPSEST_TEST_LEVEL is ci: fewer cases, for runs under sanitizers, which are twenty times slower.
 inline bool at_ci_level()
 {
     const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
@@ -134,8 +134,8 @@ inline bool at_ci_level()
 }
 
 // Whether a backend runs the case with this index: every case, or one in `one_in` on an emulated GPU. At the CI
-// level, the emulated GPUs share their cases between them, and each SIMD target but the best runs one case in
-// three. The best target and a real GPU run every case at every level.
+// level, each case runs on one of the two emulated GPUs, and each SIMD target but the best runs one case in three.
+// The best target and a real GPU run every case at every level.
 inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
 {
     if (on.emulated() && index % one_in != 0) return false;

@@ -40,7 +40,7 @@ Best best_on(Backend& backend, const Logits& logits, int32_t wanted)
                          .ids = ids.data<int32_t>(),
                          .first_bad = first_bad.data<int32_t>()});
     const auto behind = to_host<float>(backend, best, count + 1);
-    REQUIRE(behind.back() == 0); // writes nothing beyond `wanted` entries
+    REQUIRE(behind.back() == 0); // best_logits must write nothing beyond `wanted` entries
     return {to_host<float>(backend, best, count), to_host<int32_t>(backend, ids, count),
             to_host<int32_t>(backend, first_bad, 1)[0]};
 }
@@ -80,7 +80,7 @@ const std::vector<int32_t> all_wanted = {1, 2, 3, 17, 32, 33, 40, 64, 65, 104, 1
 
 } // namespace
 
-TEST_CASE("the plain sort of logits, by hand", "[best]")
+TEST_CASE("the reference orders logits as worked out by hand", "[best]")
 {
     const Best best = plain({1, 5, -0.0f, 5, 0, -2}, 5);
     CHECK(best.ids == std::vector<int32_t>{1, 3, 0, 2, 4});
@@ -102,7 +102,7 @@ TEST_CASE("the best logits are those of a plain sort", "[best]")
         }
 }
 
-TEST_CASE("of equal logits the lower id is the better, zeros of both signs among them", "[best]")
+TEST_CASE("among equal logits, zeros of both signs included, the lower id is better", "[best]")
 {
     std::mt19937 random(72);
     const std::vector<float> values = {-2, -0.0f, 0.0f, 1e-45f, -1e-45f, 3e38f, -3e38f};
@@ -118,7 +118,7 @@ TEST_CASE("of equal logits the lower id is the better, zeros of both signs among
         }
 }
 
-TEST_CASE("the best logits may lie anywhere: all in one tile, in the last, in order or against it", "[best]")
+TEST_CASE("the best logits are found in one tile, in the last tile, in ascending and in descending order", "[best]")
 {
     constexpr size_t size = 20000;
     const auto made = [](const std::function<float(size_t)>& logit) {
@@ -138,7 +138,7 @@ TEST_CASE("the best logits may lie anywhere: all in one tile, in the last, in or
                 check(on, logits, wanted);
 }
 
-TEST_CASE("the lowest id whose logit is not finite is found, wherever it is", "[best]")
+TEST_CASE("the lowest id whose logit is not finite is found anywhere", "[best]")
 {
     std::mt19937 random(73);
     const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -159,7 +159,7 @@ TEST_CASE("the lowest id whose logit is not finite is found, wherever it is", "[
 }
 
 #ifdef PALIMPSEST_EMULATED_CUDA
-TEST_CASE("the best logits do not depend on which threads and blocks come first", "[best]")
+TEST_CASE("the best logits do not depend on the order in which threads and blocks run", "[best]")
 {
     std::mt19937 random(74);
     const palimpsest::tests::DescendingOrder order;
@@ -175,7 +175,7 @@ TEST_CASE("the best logits do not depend on which threads and blocks come first"
 }
 #endif
 
-TEST_CASE("other wanted counts need no more working memory", "[best]")
+TEST_CASE("working memory does not grow with the number of logits wanted", "[best]")
 {
     for (const TestBackend& on : backends_that_select()) {
         const auto backend = on.open();
@@ -188,7 +188,7 @@ TEST_CASE("other wanted counts need no more working memory", "[best]")
     }
 }
 
-TEST_CASE("a recording finds the best of the logits that are there when it runs", "[best]")
+TEST_CASE("a replay finds the best of the logits that are in memory when it runs", "[best]")
 {
     std::mt19937 random(75);
     for (const TestBackend& on : backends_that_select()) {

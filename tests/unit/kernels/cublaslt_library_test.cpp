@@ -1,4 +1,4 @@
-// The choice among several cuBLASLt libraries, with libraries made for this test (tests/support/matrix_libraries).
+// Choosing one of several cuBLASLt libraries; the libraries are stubs (tests/support/matrix_libraries).
 
 #include <string>
 #include <vector>
@@ -32,7 +32,8 @@ const std::string own_products = "the program's own matrix products are used: ";
 
 } // namespace
 
-TEST_CASE("the first cuBLASLt that creates a handle is taken, and those before it are named", "[matrix library]")
+TEST_CASE("the first cuBLASLt that creates a handle is used, and those refused before it are named",
+          "[matrix library]")
 {
     const auto found = opened({absent, lacking, failing, working}, CublasLtTrial::CreateHandle);
     CHECK(found.library != nullptr);
@@ -44,7 +45,7 @@ TEST_CASE("the first cuBLASLt that creates a handle is taken, and those before i
     CHECK(at_once.problem.empty());
 }
 
-TEST_CASE("where no cuBLASLt creates a handle, the own products are used and every reason is said",
+TEST_CASE("if no cuBLASLt creates a handle, the program's own products are used and every reason is named",
           "[matrix library]")
 {
     const auto found = opened({failing, failing, lacking}, CublasLtTrial::CreateHandle);
@@ -56,7 +57,7 @@ TEST_CASE("where no cuBLASLt creates a handle, the own products are used and eve
           own_products + "no libcublasLt.so.13 or .12 was found");
 }
 
-TEST_CASE("without a device a cuBLASLt needs only its functions", "[matrix library]")
+TEST_CASE("without a device, a cuBLASLt needs only its functions", "[matrix library]")
 {
     const auto found = opened({lacking, failing}, CublasLtTrial::Load);
     CHECK(found.file == failing);

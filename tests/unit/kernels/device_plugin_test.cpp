@@ -21,7 +21,7 @@ namespace {
 
 const std::string made = test::build_file("tests/support/plugins/");
 
-// Sets the folder that is searched for plugins during its lifetime.
+// During its lifetime, the program searches for plugins in this folder.
 class PluginFolder {
 public:
     explicit PluginFolder(const std::string& folder)
@@ -77,7 +77,7 @@ void check_refused(const std::string& sentence)
 
 } // namespace
 
-TEST_CASE("without a plugin the folder is named", "[plugin]")
+TEST_CASE("without a plugin, the error names the folder", "[plugin]")
 {
     const EmptyFolder empty;
     const PluginFolder folder(empty.path.string());
@@ -85,7 +85,8 @@ TEST_CASE("without a plugin the folder is named", "[plugin]")
     check_refused("there is no libpalimpsest-cuda.so in " + printable(empty.path.string()));
 }
 
-TEST_CASE("a plugin that is no library, of another version or of other headers is refused by name", "[plugin]")
+TEST_CASE("a plugin that is not a library, or of another version, or built from other headers is refused",
+          "[plugin]")
 {
     const EmptyFolder folder;
     const std::filesystem::path file = folder.path / "libpalimpsest-cuda.so";
@@ -101,7 +102,7 @@ TEST_CASE("a plugin that is no library, of another version or of other headers i
     }
 }
 
-TEST_CASE("a plugin that works is taken where cuda is asked for", "[plugin]")
+TEST_CASE("a working plugin is used if the device is cuda", "[plugin]")
 {
     const PluginFolder use(made + "cpu");
     for (const char* device : {"cuda", "cuda:0"}) // the plugin's backend has one thread
@@ -112,7 +113,7 @@ TEST_CASE("a plugin that works is taken where cuda is asked for", "[plugin]")
     const Error full = refusal("cuda:1");
     CHECK(full.kind() == ErrorKind::Resources);
     CHECK(std::string(full.what()) == "device 'cuda:1': its memory is full; set device to cpu [PAL-GPU-02]");
-    CHECK(full.remedy() == Text("set {0} to {1}", Setting::Device, "cpu")); // as the plugin said it, not worded yet
+    CHECK(full.remedy() == Text("set {0} to {1}", Setting::Device, "cpu")); // the Text itself, not yet worded
     const std::string truncated = refusal("cuda:2").text().english();
     CHECK(truncated.size() > 1000);
     CHECK(truncated.find_first_not_of('x') == std::string::npos);
@@ -123,7 +124,7 @@ TEST_CASE("a plugin that works is taken where cuda is asked for", "[plugin]")
         CHECK(refusal(name).code() == ErrorCode::UnknownDevice);
 }
 
-TEST_CASE("errors of a plugin's backend are errors like any other, and outlive it", "[plugin]")
+TEST_CASE("errors of a plugin's backend are Errors, and outlive the backend", "[plugin]")
 {
     const PluginFolder use(made + "cpu");
     std::exception_ptr thrown;

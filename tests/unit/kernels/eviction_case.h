@@ -1,4 +1,4 @@
-// Random eviction plans for every rule, with the statistics and order lists that they apply to.
+// Random eviction plans for every selection rule, with the statistics and order lists that they apply to.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +28,15 @@ struct EvictionSetting {
     uint32_t max_size = 300;
     Values values = Values::Any;
     bool one_leaves = false; // evicts one token of every list, if the rule permits it
-    bool after_token = true; // evicts from order lists; false: writes the kept ranks
+    bool after_token = true; // changes order lists; false: writes the kept ranks, as after a chunk
     bool with_pins = false;
 };
 
-// Host memory that an EvictArgs points to. Everything beyond the used part is poisoned.
+// Owns the host memory that an EvictArgs points to. The memory beyond what evict() uses is poisoned.
 class EvictionCase {
 public:
     static constexpr uint32_t poison = 0xdeadbeef;
-    static constexpr double poison_value = -1e300; // the lowest of all scores, if anything reads it
+    static constexpr double poison_value = -1e300; // the lowest score, so that reading it changes the result
 
     EvictionCase(const EvictionSetting& with, uint32_t seed) : setting(with), random_(seed)
     {
@@ -87,10 +87,10 @@ public:
     EvictionSetting setting;
     std::vector<ListPlan> plans; // [lists]
     std::vector<uint32_t> plan;  // `plans` followed by their data
-    int64_t stride = 0;          // of all members below
+    int64_t stride = 0;          // row length of all arrays below
     std::vector<double> sum, count;
     std::vector<uint32_t> order, dropped, kept;
-    std::vector<uint32_t> pinned, held; // [lists, stride] or empty, [lists]
+    std::vector<uint32_t> pinned, held; // pinned: [lists, stride] or empty; held: [lists]
 
 private:
     uint32_t pick(uint32_t low, uint32_t high)
@@ -117,7 +117,7 @@ private:
             else
                 list = entries_of(0);
         } else if (head > 0 && one_in(4)) {
-            list = entries_of(head - 1); // shares the data of that plan
+            list = entries_of(head - 1); // shares the data of the previous list's plan
         } else {
             plan_list(list);
         }
@@ -133,7 +133,7 @@ private:
         return list;
     }
 
-    // Plans number entries, which skip pinned ranks: the list grows by the pinned ones.
+    // Adds pinned ranks to the list. The plan stays the same, because it numbers entries, which skip pinned ranks.
     void pin_some(size_t head)
     {
         const uint32_t entries = plans[head].size;
@@ -151,7 +151,7 @@ private:
     {
         const bool nothing = one_in(6), given = setting.rule.select == SelectRule::Given || one_in(6);
         if (nothing) {
-            list.first = list.end = list.data = list.waves = list.wave_ends = poison; // not read
+            list.first = list.end = list.data = list.waves = list.wave_ends = poison; // must not be read
         } else if (given) {
             plan_given(list);
         } else if (setting.rule.select == SelectRule::Lowest) {
@@ -187,7 +187,7 @@ private:
         list.evicted = some_of(list.end - list.first);
     }
 
-    // Generates waves of tiles; each tile combines neighbours among the places that earlier waves kept.
+    // Generates waves of eviction tiles; a tile takes neighbours among the units that earlier waves kept.
     void plan_tiles(ListPlan& list)
     {
         const SelectionRule& rule = setting.rule;

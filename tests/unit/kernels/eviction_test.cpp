@@ -1,5 +1,5 @@
-// Accumulation and eviction on every backend that selects: the results must equal those of a plain reference and of
-// the policies bit by bit.
+// accumulate() and evict() on every backend that evicts by itself: the results must equal those of a plain
+// reference and of the policies, bit for bit.
 
 #include "engine/policy/selection/tile_rule.h"
 #include "engine/policy/selection/top_k.h"
@@ -18,7 +18,7 @@ using namespace test;
 
 using Backends = std::vector<TestBackend>;
 
-// On the CPU, policies compare the scores themselves.
+// All but the CPU, where the engine's policies select what is evicted.
 Backends selecting_backends()
 {
     Backends all = every_backend();
@@ -83,7 +83,7 @@ EvictionCase evicted(Backend& backend, const EvictionCase& before)
     return after;
 }
 
-// Compares everything but the statistics between the kept ranks and the old size, which are undefined.
+// Compares everything except statistics from the new size to the old size of a list, which are undefined.
 void require_same(const EvictionCase& got, const EvictionCase& expected)
 {
     const auto stride = static_cast<size_t>(expected.stride);
@@ -118,7 +118,7 @@ void check(const Backends& backends, const EvictionSetting& setting, uint32_t se
     }
 }
 
-// Every kind of value, one or several evicted tokens, with and without pinned tokens.
+// Checks a rule with every kind of score, one or several evicted tokens, and with and without pinned tokens.
 void check_all(const Backends& backends, const SelectionRule& rule, uint32_t max_size, uint32_t seed)
 {
     for (const Values values : {Values::Any, Values::Few, Values::Same, Values::Strange})
@@ -137,7 +137,7 @@ void check_all(const Backends& backends, const SelectionRule& rule, uint32_t max
 }
 
 #ifdef PALIMPSEST_EMULATED_CUDA
-TEST_CASE("while decoding, an eviction takes blocks that find room beside products")
+TEST_CASE("evict uses smaller blocks after a decoded token than after a chunk")
 {
     const auto backend = palimpsest::tests::open_emulated_cuda(90);
     for (const bool after_token : {false, true}) {
@@ -151,7 +151,7 @@ TEST_CASE("while decoding, an eviction takes blocks that find room beside produc
 }
 #endif
 
-TEST_CASE("ranks that are given leave")
+TEST_CASE("evicting given ranks equals the reference")
 {
     const Backends backends = selecting_backends();
     for (const uint32_t size : {1u, 31u, 200u, 5000u})
@@ -159,7 +159,7 @@ TEST_CASE("ranks that are given leave")
     check_all(backends, {.select = SelectRule::Given}, 90, 7); // without statistics
 }
 
-TEST_CASE("the lowest scores leave")
+TEST_CASE("evicting the lowest scores equals the reference")
 {
     const Backends backends = selecting_backends();
     for (const ScoreRule score : {ScoreRule::Mean, ScoreRule::Total, ScoreRule::FewLow})
@@ -168,7 +168,7 @@ TEST_CASE("the lowest scores leave")
     check_all(backends, {.select = SelectRule::Lowest, .score = ScoreRule::Mean}, 3000, 3000);
 }
 
-TEST_CASE("the lowest scores of neighbourhoods leave")
+TEST_CASE("evicting the lowest pooled scores equals the reference")
 {
     const Backends backends = selecting_backends();
     for (const PoolRule pooling : {PoolRule::Average, PoolRule::Max})
@@ -185,7 +185,7 @@ TEST_CASE("the lowest scores of neighbourhoods leave")
               300, 1);
 }
 
-TEST_CASE("neighbours meet tile by tile")
+TEST_CASE("tile eviction equals the reference")
 {
     const Backends backends = selecting_backends();
     for (const int32_t unit : {1, 16})
@@ -206,7 +206,7 @@ TEST_CASE("neighbours meet tile by tile")
                   400, static_cast<uint32_t>(tile));
 }
 
-TEST_CASE("more tiles meet at once than a block has threads")
+TEST_CASE("tile eviction with more tiles in a wave than a block has threads equals the reference")
 {
     const Backends backends = selecting_backends();
     for (const bool ties_keep_older : {false, true})
@@ -218,7 +218,7 @@ TEST_CASE("more tiles meet at once than a block has threads")
             3);
 }
 
-TEST_CASE("lists of tens of thousands")
+TEST_CASE("evicting from lists of tens of thousands of tokens equals the reference")
 {
     const Backends backends = selecting_backends();
     for (const Values values : {Values::Any, Values::Few})
@@ -254,7 +254,7 @@ public:
             plan.resize(plan.size() + 8);
             std::memcpy(plan.data() + plan.size() - 8, &list, sizeof list);
         }
-        // Ranks that arrive with this step have no past: their old values must not be read.
+        // The ranks that this step adds have no earlier statistics: their values must not be read.
         const double nan = std::numeric_limits<double>::quiet_NaN();
         sum.assign(sizes.size() * static_cast<size_t>(stride), nan);
         count = sum;
@@ -307,7 +307,7 @@ AccumulationCase accumulated(Backend& backend, const AccumulationCase& before)
     return after;
 }
 
-TEST_CASE("sums and counts decay and grow")
+TEST_CASE("accumulated sums and counts equal the reference")
 {
     const Backends backends = selecting_backends();
     const Accumulation steps[] = {{1, 0, 1, 4, 1.0},         {1, 0, 1, 3, 0.96875}, {64, 0, 64, 6, 0.3},
@@ -336,7 +336,7 @@ TEST_CASE("sums and counts decay and grow")
 
 // ---- comparison with the code of the policies
 
-TEST_CASE("sums and counts have the bits of the policies' accumulator")
+TEST_CASE("accumulated sums and counts have the bits of the policies' accumulator")
 {
     const Backends backends = selecting_backends();
     for (const int32_t window : {1, 5, 32, 100, engine::SignalNeeds::all})
@@ -374,7 +374,7 @@ engine::Signal signal_of(ScoreRule rule)
                                                : engine::ScoreKind::FewLow};
 }
 
-// A list of the case, as policies see it.
+// A list of the case, as the engine's policies read it.
 engine::ListView list_view(const EvictionCase& of, size_t head)
 {
     const size_t at = head * static_cast<size_t>(of.stride), size = of.plans[head].size;
@@ -389,7 +389,7 @@ std::vector<uint32_t> dropped_of(const EvictionCase& of, size_t head)
     return {at, at + of.plans[head].evicted};
 }
 
-// The ranks that TopK evicts from a list's candidates.
+// The ranks that the policies' TopK evicts from a list.
 std::vector<uint32_t> top_k_drops(const EvictionCase& before, size_t head)
 {
     const SelectionRule& rule = before.setting.rule;
@@ -415,7 +415,7 @@ std::vector<uint32_t> top_k_drops(const EvictionCase& before, size_t head)
     return dropped[0];
 }
 
-TEST_CASE("the lowest scores are those that the policies find")
+TEST_CASE("evict drops the lowest scores that the policies' TopK drops")
 {
     const Backends backends = selecting_backends();
     for (const ScoreRule score : {ScoreRule::Mean, ScoreRule::Total, ScoreRule::FewLow})
@@ -457,7 +457,7 @@ std::vector<uint32_t> survivors_drop(const EvictionCase& before, size_t head)
     return dropped;
 }
 
-TEST_CASE("tiles keep whom the policies keep")
+TEST_CASE("tile eviction drops the ranks that the policies' tile rules drop")
 {
     const Backends backends = selecting_backends();
     const SelectionRule pairs{.select = SelectRule::Tiles, .score = ScoreRule::Mean};

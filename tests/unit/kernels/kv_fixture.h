@@ -1,4 +1,4 @@
-// A layer's lists in backend memory, and a plain model of them: the expected key and value of each rank and head.
+// A layer's lists in backend memory, and beside them the expected key and value of each rank and KV head.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ inline std::vector<float> rope_table(int64_t positions, int32_t rotary_dim)
     return table;
 }
 
-// The bytes of a row in its type, as it is stored outside of a pool.
+// Converts a row to `type`: its bytes outside of a pool.
 inline std::vector<std::byte> narrowed(DType type, const float* x, int64_t count)
 {
     std::vector<std::byte> bytes(static_cast<size_t>(row_bytes(type, count)));
@@ -77,8 +77,8 @@ struct Row {
     bool operator==(const Row&) const = default;
 };
 
-// Pool pages are in random order and unwritten rows are NaN, which exposes a kernel that reads a row it must not
-// read.
+// The pages of a list are at random places in the pool, and unwritten rows are NaN, which shows if a kernel reads a
+// row that it must not read.
 class KvFixture {
 public:
     KvFixture(Backend& owner, const HeadShape& head_shape, DType pool_type, int64_t capacity, uint32_t seed,

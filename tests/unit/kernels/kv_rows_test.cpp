@@ -1,5 +1,5 @@
-// Staging, compaction, dropping and defragmenting, compared with lists of tokens: keys and values must follow their
-// tokens.
+// stage, compact, drop and defragment, compared with plain lists of tokens: a token keeps its key and value
+// wherever they are moved.
 
 #include <numeric>
 #include <set>
@@ -23,7 +23,7 @@ HeadShape small_shape(DType type)
     return {.query_heads = 6, .kv_heads = 3, .head_dim = dim, .scale = 0.25f};
 }
 
-// An element of a token's key or value, exact in none of the narrower types.
+// An element of a token's key or value. Every type narrower than f32 rounds it.
 float element(uint32_t token, int64_t i, bool value)
 {
     const auto x = (token * 37u + static_cast<uint32_t>(i) * 11u + (value ? 5u : 0u)) % 251u;
@@ -38,10 +38,10 @@ std::vector<std::byte> taken_in(const KvFixture& kv, const float* x)
     return narrowed(kv.type, widened_floats(kv.staged_type, staged.data(), dim).data(), dim);
 }
 
-// Runs random operations on a backend and on the fixture's model lists.
+// Runs random operations on a backend, and on the expected lists of the fixture.
 class Machine {
 public:
-    // `resident`: the kept ranks are sometimes passed in backend memory, where evict() writes them.
+    // `resident`: the kept ranks are sometimes passed to compact() in backend memory, where evict() writes them.
     Machine(Backend& backend, DType type, bool resident, uint32_t seed)
         : resident_(resident),
           kv_(backend, small_shape(type), type, capacity, seed, seed % 2 ? DType::F16 : DType::BF16), random_(seed),
@@ -128,7 +128,7 @@ public:
         }
     }
 
-    // Gathers one list after the other, or all at once.
+    // Reads the keys and values of all lists with gather(): one list per call, or all in one call.
     std::vector<std::pair<std::vector<std::byte>, std::vector<std::byte>>> gather(bool all_at_once) const
     {
         const auto bytes = static_cast<size_t>(row_bytes(kv_.type, kv_.shape.head_dim));
@@ -257,7 +257,7 @@ private:
     uint32_t next_token_ = 1;
 };
 
-TEST_CASE("values follow their tokens through any sequence of operations")
+TEST_CASE("tokens keep their keys and values through any sequence of operations")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -270,7 +270,7 @@ TEST_CASE("values follow their tokens through any sequence of operations")
     }
 }
 
-TEST_CASE("compaction leaves a prefix that is in place alone")
+TEST_CASE("compaction does not touch a prefix that is in place")
 {
     const HeadShape shape = small_shape(DType::F16);
     const std::vector<int32_t> counts(3, 10);
@@ -282,7 +282,7 @@ TEST_CASE("compaction leaves a prefix that is in place alone")
         CAPTURE(on);
         const auto backend = on.open(1);
         KvFixture kv(*backend, shape, DType::F16, 128, 3);
-        // Nothing was ever written: keeping ranks 0..9 of 10 must not read the staging buffer.
+        // Ten ranks are in the list and all are kept: compact() must not read the staging buffer, which is null.
         kv.used.assign(3, 10);
         CompactArgs args{.shape = shape,
                          .pool = kv.pool(),
@@ -386,7 +386,7 @@ std::vector<float> rows_to_quantise(std::mt19937& random, int64_t blocks)
     return x;
 }
 
-TEST_CASE("a quantised block is as near as its scale allows, or not a number")
+TEST_CASE("a quantised block is as accurate as its scale allows, or NaN")
 {
     std::mt19937 random(5);
     const auto x = rows_to_quantise(random, 400);
@@ -402,7 +402,8 @@ TEST_CASE("a quantised block is as near as its scale allows, or not a number")
         }
         const bool fits = finite && largest < 127 * 65504.0f;
         numbers += fits;
-        // Half a step, plus the rounding of the scale to f16: 11 bits, or 2^-25 if it is subnormal.
+        // Half a step, plus the error of the scale in f16: relative, 2^-11, or absolute, 2^-25, if the scale is
+        // subnormal.
         const float most = 0.501f * (largest / 127) + 127.5f * 0x1p-25f * (largest < 127 * 0x1p-14f ? 1.0f : 0.0f);
         for (size_t i = block; i < block + 32; ++i) {
             CAPTURE(block, i, x[i], back[i], largest);
@@ -416,7 +417,7 @@ TEST_CASE("a quantised block is as near as its scale allows, or not a number")
     REQUIRE(numbers < 400);
 }
 
-TEST_CASE("rows are quantised as the scalar form does, on every backend")
+TEST_CASE("rows are quantised as the scalar conversion does, on every backend")
 {
     constexpr int32_t rows = 70, kv_heads = 2;
     for (const TestBackend& on : every_backend()) {
@@ -472,7 +473,7 @@ TEST_CASE("rows are quantised as the scalar form does, on every backend")
     }
 }
 
-TEST_CASE("staging rotates keys where they are stored rotated")
+TEST_CASE("staging rotates keys if the pool stores rotated keys")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open(1);
@@ -502,7 +503,7 @@ TEST_CASE("staging rotates keys where they are stored rotated")
     }
 }
 
-TEST_CASE("what is uploaded arrives whatever its size, and the host's memory may go at once")
+TEST_CASE("an upload of any size arrives, and the host may change its memory at once")
 {
     for (const TestBackend& on : every_backend())
         for (const size_t words :

@@ -27,7 +27,7 @@ Error refusal(const BackendChoice& choice)
 
 } // namespace
 
-TEST_CASE("cpu, and auto with a SIMD target, open the CPU with the threads asked for", "[backend]")
+TEST_CASE("cpu, and auto with a SIMD target, open the CPU with the given number of threads", "[backend]")
 {
     for (const BackendChoice& choice :
          {BackendChoice{.device = "cpu", .threads = 3, .simd = ""},
@@ -40,7 +40,7 @@ TEST_CASE("cpu, and auto with a SIMD target, open the CPU with the threads asked
     CHECK(open_backend()->threads() >= 1);
 }
 
-TEST_CASE("a SIMD target is taken in any case and others are refused with the list", "[backend]")
+TEST_CASE("names of SIMD targets are case-insensitive, and unknown names are refused with a list", "[backend]")
 {
     for (const auto& name : simd_targets()) {
         std::string lower = name;
@@ -56,7 +56,7 @@ TEST_CASE("a SIMD target is taken in any case and others are refused with the li
     CHECK(open_backend({.device = "cpu", .threads = 1, .simd = ""})->simd_target() == simd_targets().front());
 }
 
-TEST_CASE("backends that live at the same time compute alike", "[backend]")
+TEST_CASE("backends that exist at the same time use the same SIMD target", "[backend]")
 {
     if (simd_targets().size() < 2) return;
     const std::string last = simd_targets().back();
@@ -79,7 +79,7 @@ TEST_CASE("devices and thread counts that do not exist are refused", "[backend]"
     CHECK(refusal({.device = "cpu", .threads = 100000, .simd = ""}).kind() == ErrorKind::Usage);
 }
 
-TEST_CASE("backend memory is zero, aligned, and copied both ways", "[backend]")
+TEST_CASE("backend memory is zeroed and aligned, and can be copied in both directions", "[backend]")
 {
     const auto backend = open_backend({.device = "cpu", .threads = 1, .simd = ""});
     Buffer buffer(*backend, 1000 * sizeof(int));
@@ -97,6 +97,6 @@ TEST_CASE("backend memory is zero, aligned, and copied both ways", "[backend]")
     CHECK(in[999] == 1005);
 
     CHECK(Buffer(*backend, 0).data() == nullptr);
-    // Larger than any address space: must be refused, not killed later.
+    // Larger than any address space: the allocation itself must be refused.
     CHECK_THROWS_AS(Buffer(*backend, size_t{1} << 60), Error);
 }

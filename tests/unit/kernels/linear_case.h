@@ -55,7 +55,7 @@ struct Stored {
     std::vector<std::byte> bytes;
 };
 
-// Rows on a backend, and the same rows in the layout that the reference reads.
+// Rows of weights on a backend, and the same rows in the layout that the reference reads.
 struct Weights {
     Weights(Backend& backend, std::initializer_list<const Stored*> parts)
     {
@@ -71,8 +71,8 @@ struct Weights {
     DType type = DType::F32; // the type of the parts with the largest product error
 };
 
-// |got - expected| relative to the root mean square of `expected`: f32 sums of some thousand terms stay well below
-// 1e-6.
+// The largest |got - expected|, relative to the root mean square of `expected`; for f32 sums of some thousand
+// terms, it is well below 1e-6.
 inline double largest_error(const std::vector<float>& got, const std::vector<double>& expected)
 {
     REQUIRE(got.size() == expected.size());
@@ -90,8 +90,8 @@ inline std::vector<float> poisoned(int64_t count)
     return std::vector<float>(static_cast<size_t>(count), std::numeric_limits<float>::quiet_NaN());
 }
 
-// Host floats in backend memory; null stays null. `before`: floats in front of them, so that rows may begin
-// anywhere.
+// A copy of host floats in backend memory; null stays null. `before`: how many floats precede them, so that they
+// may begin at any address.
 class Placed {
 public:
     Placed(Backend& backend, const float* host, int64_t count, int64_t before = 0) : before_(before)

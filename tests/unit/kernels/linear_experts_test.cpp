@@ -143,7 +143,7 @@ private:
     std::vector<const Weight*> placed_, placed_down_, plain_, plain_down_;
 };
 
-TEST_CASE("experts agree with float64 for every type, phase and backend that has them", "[experts]")
+TEST_CASE("experts agree with float64 for every type, phase and backend", "[experts]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -158,7 +158,7 @@ TEST_CASE("experts agree with float64 for every type, phase and backend that has
     }
 }
 
-TEST_CASE("an expert's row has the same bits whatever rows and threads come with it", "[experts]")
+TEST_CASE("the bits of a row of an expert layer depend on neither other rows nor threads", "[experts]")
 {
     for (const TestBackend& on : every_backend()) {
         if (!on.open()->has_experts()) continue;
@@ -182,7 +182,7 @@ TEST_CASE("an expert's row has the same bits whatever rows and threads come with
 }
 
 // Expert e adds e + 1 times the activated gate to x: x shows which experts were selected, and with which weights.
-TEST_CASE("of equal logits the expert with the lower number is taken", "[experts]")
+TEST_CASE("among experts with equal logits, the lower number is chosen", "[experts]")
 {
     constexpr int64_t count = 6;
     const float ones[] = {1, 1};
@@ -211,7 +211,7 @@ TEST_CASE("of equal logits the expert with the lower number is taken", "[experts
             args.router = router_weight.get();
             args.gate_up = gate_ups;
             args.down = down;
-            args.used = 3; // expert 2, then 1 and 3 of the three with logit 2
+            args.used = 3; // chooses expert 2, and of the three with logit 2 the experts 1 and 3
             args.phase = phase;
             backend->experts(args);
             const double best = std::exp(5.0), equal = std::exp(2.0), total = best + 2 * equal;

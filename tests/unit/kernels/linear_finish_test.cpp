@@ -42,8 +42,8 @@ std::vector<Finish> finishes(const TestBackend& on)
     return {{true}, {false, 0.22f}, {false, 1.0f, 0.7f}, {true, -1.7f}, {false, 12.0f, 2.5f}, {true, 0.7f, 1.5f}};
 }
 
-// Errors are relative to large values, which a soft cap shrinks without shrinking the errors of small ones; the
-// factor 4 allows for that.
+// A soft cap shrinks large values, to which errors are relative, but not the errors of small values; the factor 4
+// allows for that.
 double finished_error(const TestBackend& on, DType type, Phase phase)
 {
     return 4 * on.product_error(type, phase);
@@ -116,8 +116,8 @@ TEST_CASE("finished products agree with float64 for every type, phase and backen
     }
 }
 
-// Wider than one task or one thread block processes, like the logits of a large vocabulary.
-TEST_CASE("very wide rows are finished whole", "[finish]")
+// Rows that are wider than what one task or one thread block processes, like the logits of a large vocabulary.
+TEST_CASE("all columns of very wide rows are finished", "[finish]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -131,7 +131,7 @@ TEST_CASE("very wide rows are finished whole", "[finish]")
     }
 }
 
-TEST_CASE("a finished row has the same bits whatever rows and threads come with it", "[finish]")
+TEST_CASE("the bits of a finished row depend on neither other rows nor threads", "[finish]")
 {
     for (const TestBackend& on : every_backend()) {
         std::mt19937 random(seed);
@@ -204,7 +204,7 @@ TEST_CASE("feed_forward agrees with float64 for every activation and finish", "[
     }
 }
 
-TEST_CASE("GELU is right far from zero", "[finish]")
+TEST_CASE("GELU is accurate far from zero", "[finish]")
 {
     // With unit weights, x += gelu(x) * x.
     const float ones[] = {1, 1};
@@ -226,7 +226,7 @@ TEST_CASE("GELU is right far from zero", "[finish]")
     }
 }
 
-TEST_CASE("a factor multiplies what embed gives", "[finish]")
+TEST_CASE("embed multiplies its rows by the factor", "[finish]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -248,7 +248,7 @@ TEST_CASE("a factor multiplies what embed gives", "[finish]")
 }
 
 #ifdef PALIMPSEST_EMULATED_CUDA
-TEST_CASE("products that are finished claim no more working memory than was reserved for them", "[finish]")
+TEST_CASE("finished products use no more working memory than was reserved", "[finish]")
 {
     const auto backend = tests::open_emulated_cuda(90);
     std::mt19937 random(seed);

@@ -87,7 +87,7 @@ std::vector<float> prepared(Backend& backend, const HeadCase& c, HeadInput& in, 
     return got;
 }
 
-TEST_CASE("prepare_heads agrees with float64 and leaves values alone", "[heads]")
+TEST_CASE("prepare_heads agrees with float64 and does not change values", "[heads]")
 {
     const auto cases = head_cases();
     for (const TestBackend& on : every_backend()) {
@@ -106,7 +106,7 @@ TEST_CASE("prepare_heads agrees with float64 and leaves values alone", "[heads]"
     }
 }
 
-TEST_CASE("a row's heads have the same bits whatever rows and threads come with it", "[heads]")
+TEST_CASE("the bits of a row's heads depend on neither other rows nor threads", "[heads]")
 {
     const auto cases = head_cases();
     for (size_t i = 0; i < cases.size(); ++i) {

@@ -28,8 +28,8 @@ std::vector<Variant> variants()
     return all;
 }
 
-// On the emulator, and at the CI level on every backend, each switch is tested in each phase, but not every
-// combination.
+// The emulator, and at the CI level every backend, tests each switch in each phase, but not every combination of
+// switches.
 std::vector<Variant> variants(const TestBackend& on)
 {
     if (!on.emulated() && !at_ci_level()) return variants();
@@ -155,7 +155,7 @@ TEST_CASE("linear agrees with float64 for every type, shape, phase and backend",
         std::mt19937 random(seed);
         for (const DType type : all_types) {
             // Widths below, at and across the block depth of 256; heights that end inside a tile and inside a
-            // block. Above 4096, decode processes several rows side by side.
+            // block. Above 4096 columns, decode multiplies several rows of weights at once.
             std::vector<std::pair<int64_t, int64_t>> shapes{{1, 32}, {37, 96}, {150, 288}, {64, 1056}, {27, 4160}};
             if (on.emulated()) shapes = {{1, 32}, {37, 96}, {150, 288}};
             if (type != DType::Q8_0 && on.emulated())
@@ -174,7 +174,7 @@ TEST_CASE("linear agrees with float64 for every type, shape, phase and backend",
     }
 }
 
-TEST_CASE("a concatenation of types, with rotary rows stored in pairs, reads as its parts", "[linear]")
+TEST_CASE("a weight of parts of several types, with rotary rows in pairs, agrees with float64", "[linear]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -189,7 +189,7 @@ TEST_CASE("a concatenation of types, with rotary rows stored in pairs, reads as 
     }
 }
 
-TEST_CASE("row h*d+j of paired heads is stored at h*d+2j, or 2(j-d/2)+1 in the upper half", "[linear]")
+TEST_CASE("row h*d+j of paired heads is stored at h*d+2j, or at h*d+2(j-d/2)+1 if j >= d/2", "[linear]")
 {
     std::vector<float> rows(16); // one column; the value is the number of the stored row
     for (size_t i = 0; i < rows.size(); ++i)
@@ -209,7 +209,7 @@ TEST_CASE("row h*d+j of paired heads is stored at h*d+2j, or 2(j-d/2)+1 in the u
     }
 }
 
-TEST_CASE("a prefill row has the same bits whatever rows and threads come with it", "[linear]")
+TEST_CASE("the bits of a prefill row depend on neither other rows nor threads", "[linear]")
 {
     for (const TestBackend& on : every_backend()) {
         std::mt19937 random(seed);
@@ -238,7 +238,8 @@ TEST_CASE("a prefill row has the same bits whatever rows and threads come with i
     }
 }
 
-TEST_CASE("wide and narrow blocks of columns agree with float64 and have the same bits", "[linear]")
+TEST_CASE("products with wide and with narrow blocks of columns agree with float64 and have the same bits",
+          "[linear]")
 {
     const std::vector<TestBackend> backends = every_backend();
     size_t index = 0;
@@ -263,7 +264,7 @@ TEST_CASE("wide and narrow blocks of columns agree with float64 and have the sam
     }
 }
 
-TEST_CASE("decode has the same bits for every number of threads and rows", "[linear]")
+TEST_CASE("the bits of a decoded row depend on neither other rows nor threads", "[linear]")
 {
     for (const TestBackend& on : every_backend()) {
         for (const DType type : all_types) {
@@ -328,7 +329,7 @@ TEST_CASE("feed_forward agrees with float64", "[linear]")
     }
 }
 
-TEST_CASE("the gate is right far from zero", "[linear]")
+TEST_CASE("the SiLU gate is accurate far from zero", "[linear]")
 {
     // With unit weights, x += silu(x) * x: silu(-200) must be 0, not NaN, and silu(200) 200.
     const float ones[] = {1, 1};
@@ -348,7 +349,7 @@ TEST_CASE("the gate is right far from zero", "[linear]")
     }
 }
 
-TEST_CASE("embed widens the rows asked for", "[linear]")
+TEST_CASE("embed returns the rows of the ids as f32", "[linear]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -366,7 +367,7 @@ TEST_CASE("embed widens the rows asked for", "[linear]")
     }
 }
 
-TEST_CASE("parts that do not fit together are refused", "[linear]")
+TEST_CASE("weights with parts of different widths, odd pairs or partial blocks are refused", "[linear]")
 {
     for (const TestBackend& on : every_backend()) {
         INFO("on " << on);

@@ -9,7 +9,7 @@
 
 using palimpsest::kernels::ThreadPool;
 
-TEST_CASE("every task runs once, whether workers spin, sleep or come late", "[threads]")
+TEST_CASE("every task runs once, whether workers spin, sleep or arrive late", "[threads]")
 {
     for (const int threads : {1, 2, 3, 8}) {
         ThreadPool pool(threads);
@@ -26,13 +26,13 @@ TEST_CASE("every task runs once, whether workers spin, sleep or come late", "[th
                 once = once && count == 1;
             REQUIRE(once);
             REQUIRE(worker_in_range);
-            // Longer than the workers spin, so that some rounds find them asleep.
+            // Waits longer than workers spin, so that some rounds begin while they sleep.
             if (round % 400 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
     }
 }
 
-TEST_CASE("what tasks wrote is visible after the run", "[threads]")
+TEST_CASE("what tasks have written is visible after the run", "[threads]")
 {
     ThreadPool pool(3);
     std::vector<int64_t> written(1000); // not atomic: run() itself must order the memory accesses
@@ -42,7 +42,7 @@ TEST_CASE("what tasks wrote is visible after the run", "[threads]")
     }
 }
 
-TEST_CASE("a run waits for tasks that take longer than spinning", "[threads]")
+TEST_CASE("a run waits for tasks that take longer than the caller spins", "[threads]")
 {
     ThreadPool pool(2);
     for (int round = 0; round < 10; ++round) {

@@ -1,4 +1,4 @@
-// Texts as bytes, and back from any bytes.
+// Packs Texts as bytes, and unpacks any bytes.
 
 #include <cstring>
 #include <random>
@@ -43,7 +43,7 @@ const std::vector<Text>& texts()
 
 } // namespace
 
-TEST_CASE("a text that was packed comes back as it was", "[text]")
+TEST_CASE("unpacking a packed text yields an equal text", "[text]")
 {
     for (const Text& text : texts()) {
         CAPTURE(text.english());
@@ -62,7 +62,7 @@ TEST_CASE("different texts are packed differently", "[text]")
             CHECK(texts()[a].packed() != texts()[b].packed());
 }
 
-TEST_CASE("bytes that are no packed text are refused", "[text]")
+TEST_CASE("bytes that are not a packed text are refused", "[text]")
 {
     for (const std::string bytes : {"",
                                     "x",
@@ -102,7 +102,7 @@ TEST_CASE("bytes that are no packed text are refused", "[text]")
     CHECK_FALSE(Text::unpacked(deep));
 }
 
-TEST_CASE("truncated and changed bytes are refused, or are the bytes of what is read", "[text]")
+TEST_CASE("truncated bytes are refused, and changed bytes are refused or are a valid packed text", "[text]")
 {
     std::mt19937 random(7);
     for (const Text& text : texts()) {
@@ -119,7 +119,7 @@ TEST_CASE("truncated and changed bytes are refused, or are the bytes of what is 
     }
 }
 
-TEST_CASE("a text that is too long becomes its sentence, cut between characters", "[text]")
+TEST_CASE("a text that is too long becomes its sentence, truncated between characters", "[text]")
 {
     std::string long_word;
     while (long_word.size() < 3000)
@@ -131,7 +131,7 @@ TEST_CASE("a text that is too long becomes its sentence, cut between characters"
         CHECK((sentence.size() - before.size()) % 2 == 0);
         CHECK((before + long_word).starts_with(sentence));
     }
-    // Too deep to be read back.
+    // Nested too deep to be unpacked, so it becomes its sentence.
     CHECK(unpack(pack(nested(Text::most_nested + 1))).english() == nested(Text::most_nested + 1).english());
 }
 

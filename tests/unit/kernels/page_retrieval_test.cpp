@@ -72,12 +72,12 @@ void hold_to_reference(const std::vector<Case>& cases, size_t one_in)
     REQUIRE(decided * 2 > tried);
 }
 
-TEST_CASE("attention to the best pages equals the reference on every backend")
+TEST_CASE("attention to the best retrieval pages equals the reference on every backend")
 {
     hold_to_reference(retrieval_cases(48, 21), 8);
 }
 
-TEST_CASE("attention to what holds most of the mass equals the reference on every backend")
+TEST_CASE("attention to the ranks with most of the mass equals the reference on every backend")
 {
     auto cases = retrieval_cases(48, 22);
     for (Case& c : cases)
@@ -85,7 +85,7 @@ TEST_CASE("attention to what holds most of the mass equals the reference on ever
     hold_to_reference(cases, 7);
 }
 
-// More pages, and more attended ranks, than a block has threads.
+// The lists have more retrieval pages, and more ranks are read, than a thread block has threads.
 TEST_CASE("attention to a part of long lists equals the reference on every backend")
 {
     std::vector<Case> cases = retrieval_cases(6, 25);
@@ -100,7 +100,7 @@ TEST_CASE("attention to a part of long lists equals the reference on every backe
     hold_to_reference(cases, 1);
 }
 
-TEST_CASE("bits of attention to a part depend on neither threads nor pool pages")
+TEST_CASE("the bits of attention with retrieval depend on neither threads nor pool pages")
 {
     for (Case& c : retrieval_cases(12, 23)) {
         c.retrieval.top_p = c.seed % 2 ? 0.85 : 0.0;
@@ -113,7 +113,7 @@ TEST_CASE("bits of attention to a part depend on neither threads nor pool pages"
     }
 }
 
-TEST_CASE("a list that fits is read as without retrieval, bit for bit")
+TEST_CASE("attention to a list within the retrieval budget has the bits of attention without retrieval")
 {
     const auto backends = every_backend();
     const auto cases = retrieval_cases(12, 24);
@@ -136,7 +136,7 @@ TEST_CASE("a list that fits is read as without retrieval, bit for bit")
     }
 }
 
-// Overwrites the pages that were not selected with NaN: the result must not change.
+// Overwrites the retrieval pages that were not selected with NaN: the result must not change.
 void read_what_was_chosen(const TestBackend& on, const Case& c)
 {
     const Input in = peaked(c);
@@ -161,7 +161,7 @@ void read_what_was_chosen(const TestBackend& on, const Case& c)
     REQUIRE(same_bits(before, after));
 }
 
-TEST_CASE("pages that are left out are not read")
+TEST_CASE("retrieval pages that are not selected are not read")
 {
     const auto backends = every_backend();
     const auto cases = retrieval_cases(24, 25);
@@ -170,7 +170,7 @@ TEST_CASE("pages that are left out are not read")
             if (takes(on, i, 6)) read_what_was_chosen(on, cases[i]);
 }
 
-// All keys are equal: all pages and all ranks of a list tie.
+// All keys are equal: all retrieval pages and all ranks of a list have equal scores.
 struct Ties {
     Ties()
     {
@@ -197,7 +197,7 @@ struct Ties {
     Case c;
 };
 
-TEST_CASE("of pages that tie the lower are read, and the last always")
+TEST_CASE("among retrieval pages with equal scores, the lower ones are read, and the last page always")
 {
     for (const TestBackend& on : every_backend()) {
         const std::vector<float> sums = Ties().attended(*on.open(1)).sums[0];
@@ -208,7 +208,7 @@ TEST_CASE("of pages that tie the lower are read, and the last always")
     }
 }
 
-TEST_CASE("of ranks that tie the lower are kept until the mass is held")
+TEST_CASE("among ranks with equal weights, the lower ones are chosen until they hold the mass")
 {
     Ties ties;
     ties.c.retrieval.top_p = 0.5;
@@ -216,7 +216,7 @@ TEST_CASE("of ranks that tie the lower are kept until the mass is held")
         const std::vector<float> sums = ties.attended(*on.open(1)).sums[0];
         for (size_t rank = 0; rank < sums.size(); ++rank) {
             CAPTURE(on, rank);
-            CHECK(sums[rank] == Approx(rank < 32 ? 1.0 / 32 : 0.0).margin(1e-7)); // half of the 48 + 16 ranks
+            CHECK(sums[rank] == Approx(rank < 32 ? 1.0 / 32 : 0.0).margin(1e-7)); // half of the 48 + 16 ranks read
         }
     }
 }
@@ -238,7 +238,7 @@ std::vector<double> plain_bounds(const Case& c, const Input& in, size_t head, si
     return bounds;
 }
 
-TEST_CASE("bounds of pages are the least and greatest of their keys, refreshed from a rank on")
+TEST_CASE("page bounds are the least and greatest key elements, updated only from a rank on")
 {
     const auto backends = every_backend();
     const auto cases = retrieval_cases(24, 26);

@@ -71,7 +71,7 @@ TEST_CASE("blocks of every type have the values of the gguf package, bit for bit
     }
 }
 
-TEST_CASE("part of a block is widened without touching what follows", "[blocks]")
+TEST_CASE("converting part of a block writes nothing beyond it", "[blocks]")
 {
     for (const Blocks& blocks : stored_blocks()) {
         const auto block = static_cast<size_t>(info(blocks.type).block);

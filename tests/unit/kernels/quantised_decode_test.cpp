@@ -52,7 +52,7 @@ TEST_CASE("a decoded row of quantised weights has the same bits for every number
     }
 }
 
-TEST_CASE("activations of very different sizes lose nothing that f32 sums keep", "[quantised]")
+TEST_CASE("decode with activations of very different sizes is as precise as f32 sums", "[quantised]")
 {
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);
@@ -77,7 +77,7 @@ TEST_CASE("activations of very different sizes lose nothing that f32 sums keep",
     }
 }
 
-TEST_CASE("decoded rows of any number of blocks are as precise as those of whole super-blocks", "[quantised]")
+TEST_CASE("decode is precise for rows of any number of blocks", "[quantised]")
 {
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);
@@ -92,7 +92,7 @@ TEST_CASE("decoded rows of any number of blocks are as precise as those of whole
     }
 }
 
-TEST_CASE("subnormal scales of blocks count in full", "[quantised]")
+TEST_CASE("decode is precise for blocks with subnormal scales", "[quantised]")
 {
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);
@@ -107,7 +107,7 @@ TEST_CASE("subnormal scales of blocks count in full", "[quantised]")
     }
 }
 
-TEST_CASE("an activation that outweighs all others takes no bits from them", "[quantised]")
+TEST_CASE("in decode, a very large activation does not make the others less precise", "[quantised]")
 {
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);
@@ -125,9 +125,9 @@ TEST_CASE("an activation that outweighs all others takes no bits from them", "[q
     }
 }
 
-// A row with an outlier is multiplied in f32 on every processor. The outlier's weights are 0 here, so both products
-// are f32 sums of the same numbers.
-TEST_CASE("exact products are those of f32 also where the processor has faster ones", "[quantised]")
+// A row with an outlier is multiplied in f32 on every processor. The weights of the outlier are 0 here, so all
+// products are f32 sums of the same numbers.
+TEST_CASE("a decoded row with an outlier has the bits of exact products on every processor", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         if (on.kind() != Kind::Cpu) continue;
@@ -144,7 +144,7 @@ TEST_CASE("exact products are those of f32 also where the processor has faster o
     }
 }
 
-TEST_CASE("an activation that is not finite makes no finite product", "[quantised]")
+TEST_CASE("decode of an activation that is not finite yields no finite product", "[quantised]")
 {
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);

@@ -16,8 +16,8 @@ using namespace palimpsest::kernels::test;
 
 namespace {
 
-// Each group of 32 activations consists of integers times a power of two of its own. Every group contains the
-// largest magnitude that 16 bits hold, so that its scale is that power and nothing is rounded.
+// Returns groups of 32 activations that are integers times one power of two per group. Each group contains the
+// largest integer that 16 bits hold, so the scale of the group is this power of two, and nothing is rounded.
 std::vector<float> fixed_point_numbers(std::mt19937& random, int64_t count)
 {
     constexpr int most = 127 * 256 + 127;
@@ -58,7 +58,8 @@ std::vector<float> some_rows(const std::vector<float>& x, int64_t first, int64_t
 
 } // namespace
 
-TEST_CASE("activations that 16 bits hold lose nothing to fixed-point products", "[quantised]")
+TEST_CASE("fixed-point products are as precise as f32 products for activations that 16 bits can hold",
+          "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         if (on.kind() != Kind::Cpu) continue;
@@ -67,7 +68,7 @@ TEST_CASE("activations that 16 bits hold lose nothing to fixed-point products", 
             for (const int64_t width : {32, 96, 256, 288, 512, 1024}) {
                 if (width % info(type).block != 0) continue;
                 Rows w(type, width);
-                for (int64_t count = 1; count <= 7; ++count) { // every tile height, and two tiles
+                for (int64_t count = 1; count <= 7; ++count) { // tiles of every height, and two tiles
                     INFO("on " << on << ", type " << info(type).name << ", " << count << " rows, width " << width);
                     const auto x = fixed_point_numbers(w.random, count * width);
                     CHECK(error_of(*backend, *w.weight, x) < 2 * on.product_error(type, Phase::Prefill, true));
@@ -76,7 +77,7 @@ TEST_CASE("activations that 16 bits hold lose nothing to fixed-point products", 
     }
 }
 
-TEST_CASE("a prompt's row has the same bits whatever rows come with it, and for every number of threads",
+TEST_CASE("the bits of a prefill row with quantised weights depend on neither other rows nor threads",
           "[quantised]")
 {
     constexpr int64_t count = 13;
@@ -95,7 +96,7 @@ TEST_CASE("a prompt's row has the same bits whatever rows come with it, and for 
         }
 }
 
-TEST_CASE("a prompt's activations may be of any size", "[quantised]")
+TEST_CASE("prefill is precise for activations of any size", "[quantised]")
 {
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);
@@ -117,7 +118,7 @@ TEST_CASE("a prompt's activations may be of any size", "[quantised]")
     }
 }
 
-TEST_CASE("an outlier of a prompt takes bits from its own group of 32 only", "[quantised]")
+TEST_CASE("in prefill, an outlier makes only its own group of 32 activations less precise", "[quantised]")
 {
     constexpr size_t at = 300, group = at / 32 * 32;
     for (const auto& [on, exact] : every_cpu()) {
@@ -127,7 +128,7 @@ TEST_CASE("an outlier of a prompt takes bits from its own group of 32 only", "[q
         x[at] = 1000.0f;
         const double allowed = on.product_error(DType::Q4_0, Phase::Prefill, exact);
         INFO("on " << on << ", exact " << exact);
-        CHECK(error_of(*backend, *w.weight, x) < allowed); // relative to the product, which the outlier makes large
+        CHECK(error_of(*backend, *w.weight, x) < allowed); // relative to the product, which the outlier enlarges
         w.clear_column(at);
         // Its neighbours are off by at most 1,000 * 1.54e-5, and the product by about 1.5e-3.
         const bool coarse = on.in_fixed_point(DType::Q4_0, Phase::Prefill, exact);
@@ -138,7 +139,7 @@ TEST_CASE("an outlier of a prompt takes bits from its own group of 32 only", "[q
     }
 }
 
-TEST_CASE("a prompt's activation that is not finite makes its row not finite, and no other", "[quantised]")
+TEST_CASE("in prefill, an activation that is not finite affects its own row only", "[quantised]")
 {
     constexpr float infinity = std::numeric_limits<float>::infinity();
     for (const auto& [on, exact] : every_cpu()) {

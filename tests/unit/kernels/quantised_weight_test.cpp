@@ -145,7 +145,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b)
 
 } // namespace
 
-TEST_CASE("a quantised row is embedded bit for bit as its type defines it", "[quantised]")
+TEST_CASE("embedded rows of every quantised type have the bits of the scalar conversion", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -162,7 +162,7 @@ TEST_CASE("a quantised row is embedded bit for bit as its type defines it", "[qu
     }
 }
 
-TEST_CASE("every exponent of MXFP4 is embedded bit for bit, subnormal and infinite numbers too", "[quantised]")
+TEST_CASE("embedded rows have the right bits for every exponent of MXFP4", "[quantised]")
 {
     std::mt19937 random(seed);
     const int64_t rows = 256, cols = small_block;
@@ -194,13 +194,13 @@ TEST_CASE("products with every quantised type agree with float64", "[quantised]"
                 check_product(on, *backend, weight(37, 3 * block), {2, phase, true, exact});
                 check_product(on, *backend, weight(19, 1280), {3, phase, false, exact});
             }
-            // More columns than fit in shared memory at once.
+            // More columns than decode on a GPU keeps in shared memory at a time.
             check_product(on, *backend, weight(5, 4096 + 2 * 256), {1, Phase::Decode, true, exact});
         }
     }
 }
 
-TEST_CASE("a weight that prefill converts in several pieces is multiplied whole", "[quantised]")
+TEST_CASE("prefill agrees with float64 for a weight that it converts in several pieces", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         if (on.kind() != test::Kind::Cuda) continue; // takes seconds on the emulator
@@ -212,7 +212,7 @@ TEST_CASE("a weight that prefill converts in several pieces is multiplied whole"
     }
 }
 
-TEST_CASE("planes that begin at a later row are moved by what the rows before it take", "[quantised]")
+TEST_CASE("planes from a later row on skip the bytes of the rows before it", "[quantised]")
 {
     struct Expected {
         DType type;
@@ -239,7 +239,7 @@ TEST_CASE("planes that begin at a later row are moved by what the rows before it
     }
 }
 
-TEST_CASE("parts of several quantised types, with rotary rows in pairs, read as their rows", "[quantised]")
+TEST_CASE("a weight of several quantised types, with rotary rows in pairs, agrees with its rows", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -248,7 +248,7 @@ TEST_CASE("parts of several quantised types, with rotary rows in pairs, read as 
         std::vector<Stored> parts;
         parts.emplace_back(random, DType::Q4_K, 48, cols, 16);
         parts.emplace_back(random, DType::Q6_K, 33, cols);
-        parts.emplace_back(random, DType::Q6_K, 16, cols, 8); // same type as the part before
+        parts.emplace_back(random, DType::Q6_K, 16, cols, 8); // the same type as the part before, but paired
         parts.emplace_back(random, DType::BF16, 7, cols);
         parts.emplace_back(random, DType::Q5_0, 5, cols);
         parts.emplace_back(random, DType::Q8_0, 1, cols);
@@ -262,9 +262,9 @@ TEST_CASE("parts of several quantised types, with rotary rows in pairs, read as 
         INFO("on " << on);
         CHECK(same_bits(embedded(*backend, *weight), expected));
         check_product(on, *backend, parts, {1, Phase::Decode, true});
-        // Prefill leaves out the BF16 rows, whose products are less precise.
+        // Prefill is tested without the BF16 rows, whose products are less precise.
         check_product(on, *backend, {parts.begin(), parts.begin() + 3}, {19, Phase::Prefill, false});
-        if (on.kind() != test::Kind::Cpu) continue; // below: parts larger than a column block of the CPU
+        if (on.kind() != test::Kind::Cpu) continue; // the parts below are larger than a column block of the CPU
         std::vector<Stored> wide;
         wide.emplace_back(random, DType::Q6_K, 141, cols);
         wide.emplace_back(random, DType::Q6_K, 272, cols, 16);
@@ -272,7 +272,7 @@ TEST_CASE("parts of several quantised types, with rotary rows in pairs, read as 
     }
 }
 
-TEST_CASE("a feed-forward layer of quantised weights agrees with float64, types mixed or not", "[quantised]")
+TEST_CASE("a feed-forward layer of one or two quantised types agrees with float64", "[quantised]")
 {
     for (const auto& [on, exact] : every_way()) {
         const auto backend = on.open(2, exact);
@@ -320,7 +320,7 @@ TEST_CASE("a feed-forward layer of quantised weights agrees with float64, types 
     }
 }
 
-TEST_CASE("a decoded row of a quantised weight has the same bits whatever rows come with it", "[quantised]")
+TEST_CASE("the bits of a decoded row of a quantised weight do not depend on other rows", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -341,7 +341,7 @@ TEST_CASE("a decoded row of a quantised weight has the same bits whatever rows c
     }
 }
 
-TEST_CASE("a recorded product with quantised weights gives the bits of one that was not recorded", "[quantised]")
+TEST_CASE("a replayed product with quantised weights has the bits of one that was not recorded", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -373,7 +373,7 @@ TEST_CASE("a recorded product with quantised weights gives the bits of one that 
     }
 }
 
-TEST_CASE("a weight takes as much device memory as was said beforehand", "[quantised]")
+TEST_CASE("a weight takes as much device memory as weight_bytes() predicts", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
@@ -384,7 +384,7 @@ TEST_CASE("a weight takes as much device memory as was said beforehand", "[quant
             parts.emplace_back(random, type, 512, 1024);
             parts.emplace_back(random, type, 3, 1024);
             parts.emplace_back(random, DType::F16, 1, 1024);
-            backend->load(matrices(parts)); // allocates the ring that later uploads reuse
+            backend->load(matrices(parts)); // allocates the ring buffer that later uploads reuse
             const uint64_t before = backend->memory()->free;
             const auto weight = backend->load(matrices(parts));
             INFO("on " << on << ", type " << info(type).name);

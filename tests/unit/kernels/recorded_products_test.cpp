@@ -23,8 +23,8 @@ std::vector<float> not_written(int64_t floats)
     return std::vector<float>(static_cast<size_t>(floats), std::numeric_limits<float>::quiet_NaN());
 }
 
-// A chain of products with weights of many types, each applied to the previous result: from x to `wide`, and back,
-// accumulated onto x.
+// A chain of products with weights of many types. Each is applied to the previous result: one from x to `wide`, the
+// next from `wide` back, accumulated onto x.
 class Products {
 public:
     Products(Backend& backend, int64_t dim, int64_t wide)
@@ -70,15 +70,15 @@ private:
     std::vector<std::unique_ptr<Weight>> weights_;
 };
 
-// The wide products read x in two tiles (kernels/cuda/linear/gemv.cu). On a real GPU a race shows only now and
-// then, so the replay is repeated.
+// The wide products read x in two tiles (kernels/cuda/linear/gemv.cu). On a real GPU, a race shows only now and
+// then, so the test repeats the replay.
 TEST_CASE("replayed products wait for those that they overlap", "[recording]")
 {
     for (const TestBackend& on : every_backend()) {
         CAPTURE(on);
         const auto opened = on.open();
         Backend& backend = *opened;
-        if (!backend.selects()) continue; // cannot record either
+        if (!backend.selects()) continue; // backends that do not evict by themselves cannot record either
         const bool card = on.kind() == Kind::Cuda;
         Products products(backend, card ? 4096 : 256, card ? 6144 : 4352);
         products.prepare();

@@ -1,5 +1,5 @@
-// Recorded tokens: a replay must give the same bits as the same operations run one by one on the current contents
-// of backend memory; operations that cannot be recorded are refused.
+// Recorded tokens: a replay must give the same bits as the same operations, run one by one on the current contents
+// of backend memory. Operations that cannot be recorded are refused.
 
 #include <functional>
 #include <initializer_list>
@@ -107,8 +107,8 @@ public:
         }
     }
 
-    // Sets the input of the next token, for both kinds of queue(). `used`: lengths of every layer's lists, each of
-    // which then evicts `evicted` tokens.
+    // Sets the input of the next token, for queue(false) and queue(true). `used`: the lengths of each layer's
+    // lists; with evict_tokens(), `evicted` tokens of each list are evicted after the token.
     void prepare(int32_t id, const std::vector<int32_t>& used, int32_t position, uint32_t evicted = 0)
     {
         id_ = id;
@@ -148,7 +148,8 @@ public:
         of_logits_ = {.factor = 0.5f, .soft_cap = 3.0f};
     }
 
-    // Queues the operations; `resident`: everything that changes from token to token is read from backend memory.
+    // Queues the operations of one token; `resident`: they read everything that changes from token to token from
+    // backend memory.
     void queue(bool resident)
     {
         const auto* id = resident ? resident_.data<int32_t>() : nullptr;
@@ -165,7 +166,7 @@ public:
         backend_.copy(logged_.data(), logits_.data(), vocabulary * sizeof(float));
     }
 
-    // After a token: updates the bounds of the page it was added to.
+    // Call after a token: updates the bounds of the retrieval page that the token was added to.
     void end_token()
     {
         if (!case_.retrieve) return;
@@ -360,8 +361,8 @@ Course course(int32_t group, int32_t head_dim, DType type, bool keys_rotated, st
     return made;
 }
 
-// Lists begin just below multiples of 64, the number of ranks per block, so that splits are added and removed. With
-// retrieval, lists grow past the length from which only a part of them is read.
+// Lists begin just below multiples of 64, the number of ranks of a split, so that splits are added and removed.
+// With retrieval, lists grow past the length from which only a part of them is read.
 std::vector<Course> courses()
 {
     std::vector<Course> all{
@@ -381,7 +382,7 @@ std::vector<Course> courses()
         c.shape.retrieval.top_p = top_p;
         all.push_back(c);
     }
-    // Windows longer than the initial lists; one of them begins inside a block's ranks.
+    // Windows: one is longer than the initial lists, the other begins inside a split.
     for (const int32_t window : {130, 20}) {
         Course c = course(window == 20 ? 3 : 2, window == 20 ? 24 : 64, DType::BF16, window == 20, {5, 118});
         c.every_feature = true;
@@ -412,7 +413,7 @@ std::vector<TestBackend> recording_backends()
     return all;
 }
 
-TEST_CASE("a replayed token equals one run operation by operation, to the bit", "[recording]")
+TEST_CASE("a replayed token has the bits of a token that is run operation by operation", "[recording]")
 {
     const auto backends = recording_backends();
     const std::vector<Course> all = courses();
@@ -493,7 +494,7 @@ private:
     Decoder decoder_;
 };
 
-TEST_CASE("what a recording cannot keep is refused by name, and all goes on", "[recording]")
+TEST_CASE("an operation that cannot be recorded is refused by name, and the backend still works", "[recording]")
 {
     for (const TestBackend& on : recording_backends()) {
         CAPTURE(on);
@@ -511,7 +512,7 @@ TEST_CASE("what a recording cannot keep is refused by name, and all goes on", "[
         auto other = std::make_unique<Buffer>(backend, size_t{1} << 20);
         const auto recording = token.record();
         REQUIRE(recording);
-        CHECK(token.gives(before)); // recording ran nothing
+        CHECK(token.gives(before)); // recording runs no operation
         REQUIRE(!token.gives(expected));
         other = nullptr;
         REQUIRE(backend.replay(*recording));
@@ -549,7 +550,7 @@ TEST_CASE("what a recording cannot keep is refused by name, and all goes on", "[
     }
 }
 
-TEST_CASE("a recording whose working memory has moved runs nothing", "[recording]")
+TEST_CASE("replaying a recording whose working memory has moved runs nothing", "[recording]")
 {
     for (const TestBackend& on : recording_backends()) {
         CAPTURE(on);
@@ -565,7 +566,7 @@ TEST_CASE("a recording whose working memory has moved runs nothing", "[recording
             REQUIRE(backend.scratch_bytes() > scratch);
             token.prepare();
             const auto before = token.results();
-            if (backend.replay(*recording)) continue; // the memory may still be in its place
+            if (backend.replay(*recording)) continue; // the memory may not have moved
             ++moved;
             CHECK(token.gives(before));
             token.queue();
@@ -611,7 +612,7 @@ TEST_CASE("products of a recorded token overlap the kernels ahead of them from s
 }
 #endif
 
-TEST_CASE("a replayed token evicts as one run operation by operation", "[recording]")
+TEST_CASE("a replayed token evicts like a token that is run operation by operation", "[recording]")
 {
     for (const TestBackend& on : recording_backends()) {
         CAPTURE(on);
@@ -642,17 +643,17 @@ TEST_CASE("a replayed token evicts as one run operation by operation", "[recordi
 }
 
 #ifdef PALIMPSEST_EMULATED_CUDA
-TEST_CASE("a card does what its code was compiled for, and no more", "[recording]")
+TEST_CASE("a GPU reports the capability that its code was compiled for", "[recording]")
 {
     CHECK(tests::open_emulated_cuda(90)->simd_target() == "sm_90");
-    CHECK(tests::open_emulated_cuda(90, 75)->simd_target() ==
-          "sm_75"); // code for an older GPU, compiled by the driver
+    // Code for an older GPU, which the driver compiled.
+    CHECK(tests::open_emulated_cuda(90, 75)->simd_target() == "sm_75");
     CHECK(tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
     CHECK(tests::open_cuda_without_ptx_version(90)->simd_target() == "sm_90");
     CHECK(tests::open_cuda_without_ptx_version(90, 75)->simd_target() == "sm_75");
 }
 
-TEST_CASE("a layer of a decoded token is six launches, and at most three aside", "[recording]")
+TEST_CASE("a layer of a decoded token has six launches, and nine if it evicts", "[recording]")
 {
     for (const TestBackend& on : recording_backends()) {
         if (!on.emulated()) continue;
@@ -666,7 +667,7 @@ TEST_CASE("a layer of a decoded token is six launches, and at most three aside",
             decoder.queue(true);
             return tests::recorded_nodes(*backend.record([&] { decoder.queue(true); }));
         };
-        constexpr size_t others = 4; // two parts of the embedding, logits, a copy
+        constexpr size_t others = 4; // two for the parts of the embedding, one for the logits, one copy
         for (const size_t layers : {size_t{1}, size_t{3}}) {
             CHECK(nodes(static_cast<int>(layers), false) == others + 6 * layers);
             CHECK(nodes(static_cast<int>(layers), true) == others + 9 * layers);
@@ -688,7 +689,7 @@ TEST_CASE("signals of a decoded token are computed beside the next layer", "[rec
             decoder.queue(true);
             return tests::longest_chain(*backend.record([&] { decoder.queue(true); }));
         };
-        CHECK(chain(9) - chain(8) == 5); // of nine launches per layer
+        CHECK(chain(9) - chain(8) == 5); // the other four of a layer's nine launches run beside them
     }
 }
 #endif

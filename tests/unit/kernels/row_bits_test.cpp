@@ -1,6 +1,6 @@
-// Products of the size of a real model's: the bits of a row must depend on that row alone, whichever tiles or
-// library compute it and however many rows are processed side by side. Emulated GPUs use the smallest sizes that
-// reach the same kernels.
+// Products as large as those of a real model: the bits of a row must depend on that row alone, whichever tiles or
+// library compute it, and however many rows are computed together. Emulated GPUs use the smallest sizes that launch
+// the same kernels.
 
 #include <algorithm>
 #include <utility>
@@ -51,7 +51,7 @@ public:
     {
         const int64_t floats = rows * size_.width;
         float* y = y_.data<float>() + (unaligned ? 1 : 0);
-        if (addition == Addition::Accumulate) // onto the bias, the same for every row
+        if (addition == Addition::Accumulate) // accumulates onto the bias, in every row
             for (int64_t r = 0; r < rows; ++r)
                 backend_.copy(y + r * size_.width, bias_.data(), static_cast<size_t>(size_.width) * sizeof(float));
         LinearArgs args = args_of(*weights_.placed, x_.data<float>() + first * size_.cols, rows);
@@ -64,7 +64,7 @@ public:
         return got;
     }
 
-    // One row in float64. The bias and the values accumulated onto are the same numbers.
+    // One row in float64. The values that a product is accumulated onto are those of the bias.
     std::vector<double> expected(int64_t row, Addition addition) const
     {
         LinearArgs args = args_of(*weights_.plain, host_x_.data() + row * size_.cols, 1);
@@ -149,7 +149,8 @@ TEST_CASE("a prefill row of Q8_0 weights has the same bits among 1 to 8,192 rows
     check_prefill(DType::Q8_0, 1);
 }
 
-TEST_CASE("decode reads the rows of a tall weight two abreast with the bits of one at a time", "[row bits]")
+TEST_CASE("decode has the same bits whether it reads the rows of a weight two at a time or one at a time",
+          "[row bits]")
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();

@@ -30,7 +30,7 @@ std::vector<float> kept_by_sorting(std::vector<float> weights, double share)
     return weights;
 }
 
-// Multiples of 2^-20: their sums are exact in any order, so the cut-off is unambiguous.
+// Returns multiples of 2^-20: their sums are exact in any order, so the cut-off is unambiguous.
 std::vector<float> random_weights(size_t count, int kind, std::mt19937& random)
 {
     std::vector<float> weights(count);
@@ -61,12 +61,12 @@ void check_shares()
 
 } // namespace
 
-TEST_CASE("retrieval: the fewest weights that hold a share are those that sorting finds, on every target")
+TEST_CASE("retrieval: keep_top_mass keeps the weights that a full sort keeps, on every target")
 {
     on_every_target(check_shares);
 }
 
-TEST_CASE("retrieval: a weight that is no number is not passed over in silence")
+TEST_CASE("retrieval: keep_top_mass keeps NaN, so that it shows in the sum")
 {
     for (const size_t at : {0u, 5u, 16u, 20u}) {
         std::vector<float> weights(21, 0.25f);

@@ -1,5 +1,5 @@
-// Programmatic dependent launch on the emulator: a kernel that may overlap earlier ones starts before they run, so
-// that it gives a wrong result if it does not wait for them.
+// Programmatic dependent launch on the emulator: a kernel that may overlap earlier kernels begins before they run,
+// so its result is wrong if it does not wait for them.
 
 #include <cuda_runtime.h>
 
@@ -76,7 +76,7 @@ void run_as_graph(const Operations& operations)
         cudaGraphExec_t given;
         ~Given() { cudaGraphExecDestroy(given); }
     } given{exec};
-    const cudaError_t status = cudaGraphLaunch(exec, stream); // may throw: not inside REQUIRE
+    const cudaError_t status = cudaGraphLaunch(exec, stream); // not inside REQUIRE, which would catch Misuse
     REQUIRE(status == cudaSuccess);
 }
 
@@ -102,7 +102,8 @@ void run_eagerly(const Operations& operations)
     operations(stream);
 }
 
-// Calls body(run) for every way in which kernels start early, in both orders.
+// Calls body(run) with both ways in which kernels begin early (graphs and delayed work), in both orders of threads
+// and blocks.
 void in_every_way(const std::function<void(void (*run)(const Operations&))>& body)
 {
     for (const simt::Order order : {simt::Order::Ascending, simt::Order::Descending})
@@ -139,7 +140,7 @@ __global__ void obeys(uint32_t* to, const uint32_t* from, bool lets_next)
 {
     auto* const shared = static_cast<uint32_t*>(simt::block_shared());
     if (lets_next) simt::let_next_kernel_begin();
-    const uint32_t one = index() - threadIdx.x; // differs per block, must survive the wait
+    const uint32_t one = index() - threadIdx.x; // differs between blocks, and must keep its value during the wait
     shared[threadIdx.x] = threadIdx.x;
     simt::await_earlier_kernels();
     const unsigned other = shared[threadIdx.x] ^ 1;
@@ -150,7 +151,7 @@ __global__ void obeys(uint32_t* to, const uint32_t* from, bool lets_next)
     to[one + other] = shared[other] + 1;
 }
 
-// Half of the threads of a block wait for earlier kernels, the others for that half.
+// Half of the threads of a block wait for earlier kernels, the others wait at a barrier for that half.
 __global__ void half_obeys(uint32_t* to, const uint32_t* from)
 {
     if (threadIdx.x < blockDim.x / 2) simt::await_earlier_kernels();
@@ -194,7 +195,7 @@ bool begun_early(uint32_t i)
     return i < threads || i >= count - threads;
 }
 
-TEST_CASE("a kernel that waits for those before it may begin early")
+TEST_CASE("a kernel that waits for earlier kernels may begin early")
 {
     in_every_way([](void (*run)(const Operations&)) {
         Words x, y;
@@ -213,7 +214,7 @@ TEST_CASE("a kernel that waits for those before it may begin early")
     });
 }
 
-TEST_CASE("what a kernel reads before it waits is what was there before")
+TEST_CASE("a kernel that reads before it waits reads stale values")
 {
     in_every_way([](void (*run)(const Operations&)) {
         Words x, y;
@@ -231,20 +232,20 @@ TEST_CASE("what a kernel reads before it waits is what was there before")
     });
 }
 
-TEST_CASE("what a kernel writes before it waits comes before what earlier kernels do")
+TEST_CASE("what a kernel writes before it waits is read and overwritten by earlier kernels")
 {
     in_every_way([](void (*run)(const Operations&)) {
         Words x, y;
         x.fill(1);
         run([&](cudaStream_t stream) {
-            launch(stream, false, obeys, y, x, false); // reads words written too early
+            launch(stream, false, obeys, y, x, false); // reads the words that are written too early
             launch(stream, true, writes_too_early, x, 9u);
         });
         for (uint32_t i = 0; i < count; ++i)
             CHECK(y.all()[i] == (begun_early(i) ? 28u : 4u));
         CHECK(x.all() == List(count, 9));
         run([&](cudaStream_t stream) {
-            launch(stream, false, set, x, 5u); // overwrites them
+            launch(stream, false, set, x, 5u); // overwrites the words that are written too early
             launch(stream, true, writes_too_early, x, 9u);
         });
         for (uint32_t i = 0; i < count; ++i)
@@ -252,7 +253,7 @@ TEST_CASE("what a kernel writes before it waits comes before what earlier kernel
     });
 }
 
-TEST_CASE("kernels in a row begin before the first of them, if each lets the next begin")
+TEST_CASE("several kernels in a row begin early if each lets the next one begin")
 {
     in_every_way([](void (*run)(const Operations&)) {
         Words x, y, z;
@@ -311,7 +312,7 @@ TEST_CASE("an overlapping kernel that ends without waiting is refused")
     });
 }
 
-TEST_CASE("a kernel that fails before, after or beside one that waits leaves nothing behind")
+TEST_CASE("a kernel that fails around a waiting kernel does not affect later launches")
 {
     in_every_way([](void (*run)(const Operations&)) {
         Words x, y;

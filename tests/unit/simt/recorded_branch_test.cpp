@@ -1,4 +1,5 @@
-// The branch of a recording: it runs beside later work, after earlier work, and in order when nothing is recorded.
+// CudaContext::aside(), the branch of a recording: its work runs after earlier work and beside later work; when
+// nothing is recorded, all work runs in order.
 
 #include <cuda_runtime.h>
 
@@ -43,7 +44,8 @@ private:
 
 using List = std::vector<uint32_t>;
 
-// The lists that replays write, with branches in order and as late as possible.
+// Returns the lists that two replays write: branches run in order in the first, and as late as possible in the
+// second.
 std::vector<List> replayed(CudaContext& context, const Words& words, const std::function<void()>& operations)
 {
     words.clear();
@@ -60,7 +62,7 @@ std::vector<List> replayed(CudaContext& context, const Words& words, const std::
     return lists;
 }
 
-TEST_CASE("work aside may come later than what follows, but not before what it stands behind")
+TEST_CASE("work of a branch may run after later work, but not before earlier work")
 {
     CudaContext context(0);
     const Words words(context);
@@ -89,7 +91,7 @@ TEST_CASE("work aside may come later than what follows, but not before what it s
     CHECK(words.all() == List{10, 11, 12, 13});
 }
 
-TEST_CASE("a recording that ends aside, or in an exception there, leaves the streams free")
+TEST_CASE("streams can be used again after a recording that ends in a branch or in an exception")
 {
     CudaContext context(0);
     const Words words(context);

@@ -67,7 +67,7 @@ __global__ void block_sums(const float* x, float* sums, int count)
     if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
-TEST_CASE("blocks sum with barriers and shuffles")
+TEST_CASE("block sums with barriers and shuffles are correct")
 {
     in_both_orders([] {
         for (const unsigned threads : {32u, 96u, 256u, 1024u}) {
@@ -100,7 +100,7 @@ __global__ void shuffles(int* out)
     mine[7] = static_cast<int>(__shfl_down_sync(all_lanes, static_cast<int64_t>(x) << 33, 1, 4) >> 33);
 }
 
-TEST_CASE("shuffles and votes give each lane what CUDA gives it")
+TEST_CASE("shuffles and votes return the values that CUDA returns")
 {
     in_both_orders([] {
         std::vector<int> out(32 * 8, -1);
@@ -135,7 +135,7 @@ __global__ void diverging_warps(int* out)
     out[threadIdx.x] = rounds[3 - warp];
 }
 
-TEST_CASE("warps of a block go their own ways between barriers")
+TEST_CASE("warps of a block may do different amounts of work between barriers")
 {
     in_both_orders([] {
         std::vector<int> out(128, -1);
@@ -168,7 +168,7 @@ __global__ void reverse(uint32_t* x, uint32_t* not_written)
     x[block * n + t] = shared[n - 1 - t];
 }
 
-TEST_CASE("dynamic shared memory belongs to a block and begins as ones")
+TEST_CASE("dynamic shared memory belongs to one block, and all its bits are set at first")
 {
     in_both_orders([] {
         const unsigned n = 24 * 3, blocks = 6;
@@ -204,7 +204,7 @@ __global__ void neighbours(int* out, bool wait)
     out[threadIdx.x] = shared[(threadIdx.x + 1) % blockDim.x];
 }
 
-TEST_CASE("a missing barrier shows as a difference between orders")
+TEST_CASE("a missing barrier makes the result depend on the order of threads")
 {
     for (const bool wait : {true, false}) {
         std::vector<std::vector<int>> results;
@@ -236,7 +236,7 @@ __global__ void breaks_a_rule(Wrong wrong, unsigned who)
     if (wrong == Wrong::Mask) __shfl_sync(me ? 1u : all_lanes, 0, 0);
 }
 
-TEST_CASE("barriers that not all threads reach end in a sentence")
+TEST_CASE("a barrier that not all threads reach is reported in a sentence")
 {
     using Catch::Contains;
     for (const unsigned who : {0u, 5u, 40u, 95u}) {
@@ -255,13 +255,13 @@ TEST_CASE("barriers that not all threads reach end in a sentence")
         CHECK_THAT(message(Wrong::Mask), Contains("a mask that is not full"));
         CHECK_THROWS_AS(launch(2, 96, 0, breaks_a_rule, Wrong::Throws, who), int);
     }
-    // A block that could not continue leaves nothing behind for the next one.
+    // A block that could not continue must not affect the next launch.
     std::vector<float> x(64, 1.0f), sums(1);
     REQUIRE(launch(1, 64, 0, block_sums, x.data(), sums.data(), 64) == cudaSuccess);
     CHECK(sums[0] == 64);
 }
 
-TEST_CASE("a warp that is not full cannot exchange")
+TEST_CASE("a warp that is not full cannot exchange values")
 {
     std::vector<float> x(40, 1.0f), sums(1);
     CHECK_THAT(misuse_of([&] { launch(1, 40, 0, block_sums, x.data(), sums.data(), 40); }),
@@ -270,7 +270,7 @@ TEST_CASE("a warp that is not full cannot exchange")
 
 __global__ void nothing() {}
 
-TEST_CASE("what a device would refuse is refused")
+TEST_CASE("launches that a device would refuse are refused")
 {
     CHECK(launch(0, 32, 0, nothing) == cudaErrorInvalidConfiguration);
     CHECK(launch(1, 1025, 0, nothing) == cudaErrorInvalidConfiguration);
@@ -285,7 +285,7 @@ TEST_CASE("what a device would refuse is refused")
     CHECK(cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("device memory is accounted for, begins as ones and is freed once")
+TEST_CASE("device memory is accounted for, has all bits set at first, and can be freed once")
 {
     size_t before = 0, during = 0, total = 0;
     REQUIRE(cudaMemGetInfo(&before, &total) == cudaSuccess);
@@ -304,7 +304,7 @@ TEST_CASE("device memory is accounted for, begins as ones and is freed once")
     cudaGetLastError();
 }
 
-// Device memory with a lifetime.
+// Owns device memory.
 class Words {
 public:
     explicit Words(size_t count) : count_(count)
@@ -395,13 +395,13 @@ cudaError_t launch_on(cudaStream_t stream, void (*kernel)(Parameters...), Argume
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-// to = 3 * to + x
+// Its result depends on the order in which pushes run.
 __global__ void push(uint32_t* to, const uint32_t* x)
 {
     if (threadIdx.x == 0) *to = 3 * *to + *x;
 }
 
-TEST_CASE("a captured stream keeps its work, and a graph does it again on what memory holds then")
+TEST_CASE("a captured stream records its work, and a graph runs it on the current contents of memory")
 {
     in_both_orders([] {
         const Streams streams;
@@ -411,7 +411,7 @@ TEST_CASE("a captured stream keeps its work, and a graph does it again on what m
         streams.begin();
         const uint32_t* argument = x.data();
         REQUIRE(launch_on(streams.main, push, y.data(), argument) == cudaSuccess);
-        argument = nullptr; // the captured value is kept
+        argument = nullptr; // the capture keeps the argument's value
         REQUIRE(cudaMemcpyAsync(z.data(), y.data(), 4, cudaMemcpyDeviceToDevice, streams.main) == cudaSuccess);
         REQUIRE(cudaMemsetAsync(y.data(), 0, 4, streams.main) == cudaSuccess);
         const Graph graph(streams.main);
@@ -431,8 +431,9 @@ TEST_CASE("a captured stream keeps its work, and a graph does it again on what m
     });
 }
 
-// The order decides which of two branches runs first; joins and chains hold in both orders.
-TEST_CASE("events order the branches of a graph, and only they do")
+// The order of the emulator decides which of two branches runs first. Events order work in the same way in both
+// orders.
+TEST_CASE("only events order the branches of a graph")
 {
     std::vector<uint32_t> raced;
     in_both_orders([&] {
@@ -447,7 +448,7 @@ TEST_CASE("events order the branches of a graph, and only they do")
         add(streams.main, y.data(), 0);
         streams.wait(streams.side, streams.forked, streams.main);
         add(streams.side, y.data(), 1);
-        add(streams.side, y.data() + 1, 2); // not ordered with the next one
+        add(streams.side, y.data() + 1, 2); // no event orders this before or after the next one
         add(streams.main, y.data() + 1, 0);
         streams.wait(streams.main, streams.joined, streams.side);
         add(streams.main, y.data(), 3);
@@ -460,7 +461,7 @@ TEST_CASE("events order the branches of a graph, and only they do")
     CHECK(raced == std::vector<uint32_t>{3 * 3 + 1, 1 * 3 + 3});
 }
 
-TEST_CASE("what a capture cannot keep is refused and spoils it")
+TEST_CASE("a call that cannot be captured is refused and invalidates the capture")
 {
     const Streams streams;
     Words x(2);
@@ -516,7 +517,7 @@ TEST_CASE("what a capture cannot keep is refused and spoils it")
     REQUIRE(cudaEventDestroy(outside) == cudaSuccess);
 }
 
-TEST_CASE("captures begin once, end where they began, and with all their branches")
+TEST_CASE("a capture begins once, and ends on its first stream after all branches have joined")
 {
     const Streams streams;
     Words x(1);
@@ -531,7 +532,7 @@ TEST_CASE("captures begin once, end where they began, and with all their branche
     REQUIRE(cudaMemsetAsync(x.data(), 1, 4, streams.side) == cudaSuccess);
     CHECK(cudaEventSynchronize(streams.forked) == cudaErrorCapturedEvent);
     CHECK(streams.ended() == cudaErrorStreamCaptureUnjoined);
-    // The branch's stream is free again, too.
+    // The stream of the branch is no longer captured either.
     CHECK(cudaStreamSynchronize(streams.side) == cudaSuccess);
     CHECK(cudaStreamWaitEvent(streams.main, streams.forked) == cudaErrorCapturedEvent);
 
