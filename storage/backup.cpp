@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
                 Text("nothing was changed; free space or check the disk, and try again"));
 }
 
-// The database is only read here, so a disk error concerns the copy, and the database stays usable. All other
-// SQLite errors concern the database and are rethrown for its owner.
+// Throws Error if making the copy failed, which includes disk errors, because the database is only read. Rethrows
+// all other SQLite errors: they concern the database.
 [[noreturn]] void fail(SQLite::Database& db, const fs::path& copy, const SQLite::Exception& failure)
 {
     const std::string said = failure.getErrorStr();
@@ -49,7 +49,7 @@ namespace fs = std::filesystem;
     throw failure;
 }
 
-class PrivateFiles { // files created meanwhile are readable by the user only
+class PrivateFiles { // during its lifetime, new files are readable by the user only
 public:
     PrivateFiles() : before_(umask(077)) {}
     ~PrivateFiles() { umask(before_); }
@@ -60,7 +60,7 @@ private:
     mode_t before_;
 };
 
-class OneAttached { // VACUUM INTO attaches its copy, which connections otherwise forbid
+class OneAttached { // permits VACUUM INTO to attach its copy; otherwise nothing may be attached
 public:
     explicit OneAttached(SQLite::Database& db) : db_(db.getHandle())
     {
@@ -119,7 +119,8 @@ void copy_all(SQLite::Database& db, const fs::path& part)
     vacuum.exec();
 }
 
-// Checkpoints are most of the bytes and can be computed again; the fade record belongs to them.
+// Daily backups leave out checkpoints, which are large and can be computed again, and the fade record, which
+// belongs to them.
 bool is_kept(const std::string& table)
 {
     for (const char* left_out : {"snapshots", "snapshot_blocks", "blocks", "fading"})
@@ -191,7 +192,7 @@ void keep_newest(const std::vector<fs::path>& files, size_t count)
         fs::remove(files[i], ignored);
 }
 
-// Requires twice the content's size and 64 MiB of free space.
+// Requires free space of twice the content's size plus 64 MiB.
 void check_space(SQLite::Database& db, const fs::path& folder)
 {
     const auto text =
@@ -223,7 +224,8 @@ void back_up_daily(SQLite::Database& db, const fs::path& database, std::chrono::
     make(db, daily, copy_without_states);
     const auto dailies = backups_of(database, "daily"), weeklies = backups_of(database, "weekly");
     if (weeklies.empty() || weeklies.back() <= dated_backup(database, "weekly", today - std::chrono::days(7))) {
-        // Hard link to the same bytes. If the file system has no hard links, only the daily backups remain.
+        // The weekly backup is a hard link to the daily one. If the file system has no hard links, there are only
+        // daily ones.
         fs::create_hard_link(daily, dated_backup(database, "weekly", today), unknown);
         keep_newest(backups_of(database, "weekly"), 1);
     }

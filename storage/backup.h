@@ -9,9 +9,9 @@
 namespace palimpsest::storage {
 
 // Replaces `to` with a copy of `db`. REQUIRES: no open transaction. Creates the folder if missing (0700; the file
-// 0600). Throws Error (Failed, PAL-DISK-03 folder cannot be created or written; Resources, PAL-DISK-01 no space, 02
-// read or write failed or the copy differs), after which `db` is still usable, or SQLite::Exception for errors of
-// `db` itself. On failure `to` is unchanged.
+// 0600). On failure `to` is unchanged. Throws Error, after which `db` is still usable: Failed (PAL-DISK-03) if the
+// folder cannot be created or written; Resources (PAL-DISK-01) if there is no space, or (PAL-DISK-02) if reading or
+// writing failed or the copy differs. Throws SQLite::Exception for errors of `db` itself.
 void back_up(SQLite::Database& db, const std::filesystem::path& to);
 
 // Writes the backup of the day: text, sessions and settings, without snapshots. Does nothing if the database is

@@ -1,4 +1,4 @@
-// The files in the folder `backups` beside the database: their names, which there are, and which one to restore.
+// The files in the folder `backups` beside the database: how they are named, listed and chosen for restoring.
 #pragma once
 
 #include <chrono>

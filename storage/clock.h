@@ -1,4 +1,4 @@
-// UTC, only for display and the names of backups; order comes from row ids.
+// UTC time, only for display and the names of backups: rows are ordered by their ids.
 #pragma once
 
 #include <chrono>

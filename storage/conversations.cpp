@@ -77,7 +77,7 @@ std::optional<int64_t> optional_of(const SQLite::Column& column)
     return column.isNull() ? std::nullopt : std::optional(column.getInt64());
 }
 
-// A row of tokens, document, message, ids.
+// REQUIRES: the row has the columns tokens, document, message, ids.
 StreamPart part_of(SQLite::Statement& row)
 {
     const auto tokens = static_cast<uint64_t>(row.getColumn(0).getInt64());

@@ -21,7 +21,7 @@ struct SessionInfo {
     std::string name{};
     std::string model{}; // fingerprint
     std::string model_name{};
-    std::string options{}; // JSON, as written by the command
+    std::string options{}; // JSON; see SessionSettings
     int64_t created_ms = 0;
     int64_t changed_ms = 0;
 };
@@ -60,14 +60,14 @@ public:
     void rename(int64_t session, const std::string& name);
     void set_options(int64_t session, const std::string& options); // within the caller's transaction
     void touch(int64_t session);
-    // Deletes permanently: overwrites pages, truncates the log, and deletes documents that no other session uses
-    // and all backups, then makes a new backup. Returns the error if that backup failed.
+    // Deletes permanently, with the documents that no other session uses: overwrites pages, truncates the log,
+    // deletes all backups and makes a new one. Returns the error if the new backup failed.
     std::optional<Error> remove(int64_t session);
     // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);
     // Creates a session with the same stream, messages, pins and fade record. The caller shares the checkpoints.
     int64_t fork(int64_t session, const std::string& name) { return fork(session, name, std::nullopt); }
-    // Like fork, but only up to `message` of the stream. Pins set later count as set at the branch point.
+    // Like fork, but with only the stream before `message`. Pins that were set later count as set at its end.
     int64_t fork_before(int64_t session, const std::string& name, int64_t message)
     {
         return fork(session, name, message);
@@ -78,22 +78,24 @@ public:
 
     int64_t add_message(int64_t session, const Message& message);
     void update_message(const Message& message); // text, ids, state
-    void stop_growing(int64_t session);          // growing messages, left by a crash, become stopped ones
+    void stop_growing(int64_t session);          // marks messages that a crash left growing as stopped
     // Ordered by id: a message comes after its parent. Only the last of several messages with the same parent is
     // part of the stream; it replaced the others.
     std::vector<Message> messages(int64_t session);
     std::optional<Message> message(int64_t id);
-    // Puts `with` in the place of `message`, which stays as its sibling. REQUIRES: the stream ends with `message`.
+    // Replaces `message` by `with` in the stream; both stay stored, with the same parent. REQUIRES: the stream ends
+    // with `message`.
     void replace_in_stream(int64_t session, int64_t message, int64_t with);
     // Deletes this message and all later ones, also from the stream.
     void remove_messages_from(int64_t session, int64_t message);
 
-    // Appends the events up to a checkpoint; drop_fade_record_after deletes the events after the point of a resume.
+    // Appends the events between the last checkpoint and a new one at `tokens_seen` tokens. A session that resumes
+    // from an older checkpoint first drops the events after it.
     void append_fade_record(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen);
     void drop_fade_record_after(int64_t session, uint64_t tokens_seen);
     std::vector<engine::EvictionEvent> fade_record(int64_t session);
-    // Reads the record row by row (at most 1 MiB each) until `each` returns false: a long stream's record takes
-    // gigabytes.
+    // Passes the record to `each` in rows of at most 1 MiB, until `each` returns false: a long stream's record
+    // takes gigabytes.
     void each_fade_record_block(int64_t session,
                                 const std::function<bool(std::span<const engine::EvictionEvent>)>& each);
 

@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
                 Text("it is damaged ({0})", what), restoring_advice(file));
 }
 
-// Null while there is an owner, and if the last one shut down cleanly.
+// Returns null if the database has an owner, or if its last owner shut down cleanly.
 std::unique_ptr<OwnerLock> try_lock_after_crash(const fs::path& file)
 try {
     std::error_code none;
@@ -71,7 +71,8 @@ void check_owner(const fs::path& file)
                     Text("remove that permission: chmod 600 {0}", printable(file.string())));
 }
 
-// Foreign keys are enforced, the schema and page contents are not trusted; a commit is on stable storage.
+// Every connection enforces foreign keys and trusts neither the schema nor page contents. A writer's commit returns
+// when it is on stable storage.
 constexpr const char* every_connection = "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
                                          "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
                                          "PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = OFF;";
@@ -82,8 +83,8 @@ constexpr const char* network_writer = "PRAGMA journal_mode = DELETE; "
                                        "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = FAST;";
 constexpr int most_log_pages = 1000; // triggers a WAL checkpoint
 
-// Looks up the magic number of statfs(2): NFS, SMB (three), 9P, AFS, Ceph, Coda and FUSE (sshfs, among others). For
-// a new database, asks for its folder.
+// Recognises network file systems by their magic number, see statfs(2): NFS, SMB (three numbers), 9P, AFS, Ceph,
+// Coda, and FUSE, which includes sshfs. For a new database, looks at its folder.
 Database::Place place_of(const fs::path& file)
 {
     constexpr uint32_t network[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997,
@@ -97,7 +98,8 @@ Database::Place place_of(const fs::path& file)
     return found ? Database::Place::Network : Database::Place::Local;
 }
 
-// While the owner waits for readers to release the log, it blocks the next writer, which waits longer than this.
+// How long shrink() waits for readers to release the log. Shorter than busy_timeout, because the next writer waits
+// for shrink().
 constexpr std::chrono::milliseconds patience_with_readers{500};
 
 } // namespace
@@ -148,8 +150,8 @@ void Database::open(Access access, const CheckLimit& limit)
     sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
     sql_->exec(every_connection);
-    if (writes && place_ == Place::Network)
-        sql_->exec("PRAGMA locking_mode = EXCLUSIVE"); // must come before WAL creates a shared index
+    // Before the first access, which in WAL mode creates a shared index.
+    if (writes && place_ == Place::Network) sql_->exec("PRAGMA locking_mode = EXCLUSIVE");
 
     const int version = version_of(*sql_);
     if (version > schema_version && writes)
@@ -178,7 +180,7 @@ void Database::set_up_writer()
     sql_->exec(writer);
     const auto committed = [](void* self, sqlite3*, const char*, int log_pages) {
         static_cast<Database*>(self)->checkpoint_when_long(log_pages);
-        return SQLITE_OK; // the commit stands whatever the checkpoint did
+        return SQLITE_OK; // the commit is valid even if the WAL checkpoint failed
     };
     sqlite3_wal_hook(sql_->getHandle(), committed, this);
 }
@@ -239,8 +241,8 @@ void Database::shrink()
     });
 }
 
-// Replaces SQLite's automatic checkpoint, which would hide a failure and flush again at the next commit. If the
-// disk is full, the log just stays long.
+// Replaces SQLite's automatic WAL checkpoint, which would hide a failed flush and flush again at the next commit.
+// If the disk is full, the log only stays long.
 void Database::checkpoint_when_long(int log_pages)
 {
     if (log_pages < most_log_pages || suspect_) return;
@@ -249,8 +251,8 @@ void Database::checkpoint_when_long(int log_pages)
     if ((result & 0xFF) == SQLITE_IOERR) suspect();
 }
 
-// After a failed flush the system may have dropped the pages and report success next time. So this connection
-// neither flushes again nor checkpoints on close.
+// After a failed flush the system may drop the pages and report success next time. So this connection writes
+// nothing more, not even a WAL checkpoint on close.
 void Database::suspect()
 {
     suspect_ = true;
@@ -271,7 +273,7 @@ void Database::fail(const SQLite::Exception& failure)
 {
     const Text subject = Text::escaped(file_.string());
     const std::string said = failure.getErrorStr();
-    // The rollback journal of a process that died while creating the file; from then on the file uses a log.
+    // The file has a rollback journal, so a process died while creating it: later, the file uses a write-ahead log.
     if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)
         refuse_without_sessions(file_);
     const int code = failure.getErrorCode() & 0xFF;

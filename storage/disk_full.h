@@ -1,4 +1,4 @@
-// Tells a full disk from the other failures of SQLite.
+// Distinguishes a full disk from SQLite's other failures.
 #pragma once
 
 #include <SQLiteCpp/Exception.h>
@@ -6,8 +6,8 @@
 
 namespace palimpsest::storage {
 
-// Also true where SQLite reports a full disk under another code: quota exceeded, WAL index or file cannot be
-// created. `handle` may be null.
+// Also true for a full disk that SQLite reports with another code: the quota is exceeded, or the WAL index or a
+// file cannot be created. `handle` may be null.
 bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle);
 
 } // namespace palimpsest::storage

@@ -11,12 +11,8 @@
 namespace palimpsest::storage {
 namespace {
 
-enum Kind {
-    CleanText = 0,
-    TokenIds = 1,
-    Lengths = 2,
-    Starts = 3
-}; // Starts: byte offset of a token block in the text, u64
+// The kinds of blocks. Starts: where a block of tokens begins in the text, as a byte offset (u64).
+enum Kind { CleanText = 0, TokenIds = 1, Lengths = 2, Starts = 3 };
 
 constexpr uint64_t tokens_per_block = 65536;
 constexpr int64_t max_block_bytes = 1 << 20;

@@ -53,7 +53,7 @@ public:
     // Block `index` of the cleaned text; empty past the last.
     std::string text_block(int64_t document, int64_t index);
     std::vector<Section> sections(int64_t document);
-    // Reads all blocks and checks their checksums and number. Returns the number of tokens.
+    // Reads all blocks and checks their number and checksums. Returns the number of tokens.
     uint64_t verify(int64_t document);
 
     void sweep(); // removes incomplete imports and documents that no session uses
@@ -62,7 +62,7 @@ private:
     friend class Import;
     std::optional<std::vector<std::byte>> block(int64_t document, int kind, int64_t index);
     std::vector<uint64_t> lengths(int64_t document,
-                                  int64_t index);             // of the tokens of a block; empty past the last block
+                                  int64_t index); // of a block's tokens in bytes; empty past the last block
     uint64_t start_of_block(int64_t document, int64_t index); // byte offset in the text
 
     Database& db_;

@@ -10,13 +10,14 @@ namespace palimpsest::storage {
 
 class OwnerLock {
 public:
-    // Waits up to `patience` for another owner. Throws Error (Busy, PAL-DB-07) that names the owner's process.
+    // Waits up to `busy_timeout` while another process is the owner, then throws Error (Busy, PAL-DB-07) that names
+    // it.
     OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout);
     ~OwnerLock();
     OwnerLock(const OwnerLock&) = delete;
     OwnerLock& operator=(const OwnerLock&) = delete;
 
-    // The last owner was killed, or its machine stopped.
+    // Whether the last owner was killed, or its machine stopped.
     bool ended_uncleanly() const { return left_behind_; }
     // Marks a clean shutdown: everything is written, and the next owner has nothing to check.
     void mark_clean_shutdown();

@@ -7,10 +7,10 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr int steps_between_questions = 1000; // SQLite virtual machine steps, for pages already in memory
+constexpr int steps_between_questions = 1000; // steps of SQLite's virtual machine; every file read asks, too
 
-// SQLite 3.40 scans a whole table in one step and calls its progress handler only between steps. So this also
-// intercepts the connection's file reads for its lifetime.
+// Makes SQLite ask go_on again and again. Its progress handler is not enough: SQLite 3.40 calls it between steps
+// only, and scans a whole table in one step. So file reads of the connection are intercepted, too.
 class InterruptibleReads {
 public:
     InterruptibleReads(sqlite3* db, const std::function<bool()>& go_on) : go_on_(go_on), db_(db)
@@ -72,7 +72,7 @@ std::optional<std::string> check_pages(SQLite::Database& db, PageCheck check, co
         const std::string found =
             db.execAndGet(check == PageCheck::Quick ? "PRAGMA quick_check(1)" : "PRAGMA integrity_check(1)")
                 .getString();
-        if (questioned.was_stopped()) return std::nullopt; // a reported error only means that no page was read
+        if (questioned.was_stopped()) return std::nullopt; // `found` may be an error because reads were interrupted
         return found == "ok" ? "" : found;
     } catch (const SQLite::Exception&) {
         if (questioned.was_stopped()) return std::nullopt;

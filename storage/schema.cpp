@@ -14,10 +14,10 @@ namespace palimpsest::storage {
 namespace {
 
 // Token ids, text and snapshots are large, so rows hold at most 1 MiB of them. Every content row carries the XXH3
-// of its content. Order always comes from `id`, never from the clock.
+// of its content. Rows are ordered by `id`, never by time.
 struct Migration {
     const char* sql;     // migrates from the version before
-    const char* as_read; // for readers of the version before: temporary views that look like the newest tables
+    const char* as_read; // creates temporary views that show a reader the version before as if it were migrated
 };
 constexpr Migration migrations[schema_version] = {
     // 0 -> 1

@@ -115,7 +115,7 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-// Sizes of the payload's parts, which are not in the session state.
+// Sizes of the payload's parts; only the header contains them, not the session state.
 struct Layout {
     std::vector<uint32_t> lengths; // of the lists
     uint32_t logits = 0;
@@ -129,7 +129,7 @@ struct Layout {
         return uint64_t{length} * (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) +
                                    moments * sizeof(double) + 2 * uint64_t{row_bytes});
     }
-    // Stops above most_payload: the lengths in a header could add up to more than 2^64 bytes.
+    // Stops adding above most_payload: the lengths in a damaged header could add up to more than 2^64 bytes.
     uint64_t payload_bytes() const
     {
         uint64_t total = uint64_t{logits} * sizeof(float);

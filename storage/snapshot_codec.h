@@ -5,7 +5,7 @@
 //            policy, integrity check, the length of every list, then per block: u32 raw bytes and their XXH3-128
 //            (16 bytes)
 //   payload  logits; then per (layer, KV head): stream u32[n], sums f64[n], counts f64[n] (with signals), moments
-//            f64[n, group size, 2] (with moments), keys, values; block boundaries ignore the boundaries of these
+//            f64[n, group size, 2] (with moments), keys, values; a block may end within any of these
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace palimpsest::storage {
 inline constexpr size_t block_bytes = 1 << 20;
 
 struct BlockName {
-    uint32_t bytes = 0; // raw
+    uint32_t bytes = 0; // uncompressed
     Hash128 hash{};
 };
 

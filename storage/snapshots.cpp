@@ -98,7 +98,7 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
     db_.count_written(header.size());
 }
 
-// Prefers to keep one checkpoint at another stream position, so that a session can go back to it.
+// Keeps one more checkpoint, if possible with another number of tokens, so that a session can go back to it.
 void Snapshots::forget_older(int64_t session, int64_t newest, uint64_t place)
 {
     auto query = db_.statement("SELECT id, header, hash FROM snapshots "
@@ -119,7 +119,7 @@ void Snapshots::forget_older(int64_t session, int64_t newest, uint64_t place)
     forget.exec();
 }
 
-// An unfinished checkpoint on a full disk would keep the disk full.
+// Deletes an unfinished checkpoint, which would keep a full disk full.
 void Snapshots::abandon(int64_t id)
 {
     try {
@@ -155,7 +155,7 @@ int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& na
         const SQLite::Column column = find.getColumn(2);
         if (hash64(blob(column)) == find.getColumn(1).getInt64()) return there;
     }
-    // Rewrites a block that has been damaged since.
+    // Writes a new block, or rewrites one that is damaged.
     const auto stored = pack(raw);
     auto write = db_.statement(found ? "UPDATE blocks SET seal = ?, data = ? WHERE id = ?"
                                      : "INSERT INTO blocks(seal, data, hash, raw) VALUES(?, ?, ?, ?)");

@@ -24,7 +24,7 @@ public:
 
     // Writes blocks while `complete` is 0, at most 16 per transaction. A last transaction sets `complete`, runs
     // `with_it` (changes that must be atomic with the checkpoint) and deletes all older checkpoints but one: the
-    // newest at another stream position, or else the newest. Returns the id. On failure the older ones stay.
+    // newest with another number of tokens, or else the newest. Returns the id. On failure the older ones stay.
     int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
 
     std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first

@@ -31,8 +31,8 @@ struct Report {
     bool json = false;
     bool events = false;
 
-    // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or with --json and --events an error object, which is
-    // in English.
+    // Prints "palimpsest: SUBJECT: text; remedy [CODE]" on one line or, with --json or --events, an error object in
+    // English.
     void error(Console& console, const Error& error) const
     {
         if (!json && !events) {
@@ -143,7 +143,7 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
     finish_output(console.out);
 }
 
-// Redirects a stream and records whether anything was written.
+// Passes a stream's output on, and records whether anything was written.
 class NotingBuffer final : public std::streambuf {
 public:
     explicit NotingBuffer(std::ostream& stream) : stream_(stream), to_(stream.rdbuf(this)) {}
@@ -184,11 +184,11 @@ std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
     }
     result.push_back("--device=cpu");
     if (has_session && std::find(result.begin(), result.end(), "--reread") == result.end())
-        result.push_back("--reread"); // checkpoints of the GPU may not be usable on the CPU
+        result.push_back("--reread"); // the CPU may be unable to restore the GPU's checkpoints
     return result;
 }
 
-// If the GPU fails, repeats the command on the CPU, unless it has read standard input or written output.
+// If the GPU fails, repeats the command on the CPU, unless it reads standard input or has written output.
 void run_with_fallback(const std::vector<std::string>& arguments, Console& console, Report& report)
 {
     const bool reads_input = std::find(arguments.begin(), arguments.end(), "-") != arguments.end();
@@ -218,7 +218,7 @@ int run(const std::vector<std::string>& arguments, Console& console, int (*inter
         return static_cast<int>(error.kind());
     } catch (const Interrupted& stopped) {
         report.interruption(console, stopped);
-        return interrupted_code ? interrupted_code() : 130;
+        return interrupted_code ? interrupted_code() : 130; // 128 + SIGINT
     } catch (const PipeClosed&) {
         return 0;
     } catch (const std::bad_alloc&) {

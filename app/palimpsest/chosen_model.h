@@ -9,8 +9,8 @@
 
 namespace palimpsest::app {
 
-// Like storage::load_model, with notes on standard error if the tiny built-in model is used because there is no
-// other, and if memory is short. `sessions`: sessions in memory at the same time.
+// Like storage::load_model, but prints notes to standard error, about the choice of a default model and about
+// scarce memory. `sessions`: number of sessions in memory at the same time.
 std::shared_ptr<const engine::Model> load_chosen_model(const CommonOptions& options, Console& console,
                                                        int sessions = 1);
 

@@ -121,7 +121,8 @@ std::optional<T> parse_number(std::string_view text)
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
-    // A name in config.json is resolved by find_model; as an option default it would be tried as a path first.
+    // config.json gives no default here: a name in it is a name of the list of models, whereas this option's value
+    // is tried as a path first.
     add_without_config(
         command, o, "model", o.model,
         "a .gguf file, a Hugging Face folder, or a name of 'models list'; absent: the default model");

@@ -27,7 +27,7 @@ struct CommonOptions : storage::SessionChoice {
 };
 
 void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd, compute
-void add_cache_options(CLI::App& command, CommonOptions& options);   // policy, budget, chunk, positions, kv-type
+void add_cache_options(CLI::App& command, CommonOptions& options); // policy, budget, chunk, positions, kv-type, pin
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
 

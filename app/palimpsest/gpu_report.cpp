@@ -106,7 +106,8 @@ Text line_of(const CudaInfo& survey, const std::string& plugin)
     return joined(parts, "; ");
 }
 
-// The first problem: with the plugin, the driver, or the device that `auto` selects.
+// Fills `survey` and opens the device that `auto` selects. Returns the first problem: of the plugin, the driver or
+// that device.
 kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaInfo& survey)
 {
     kernels::PluginProblem problem = plugin.survey(survey);

@@ -1,4 +1,4 @@
-// The GPU section of `doctor`: plugin, driver, devices, and why none is used.
+// The GPU section of `doctor`: the plugin, the driver, the devices, and why no GPU is used.
 #pragma once
 
 #include "kernels/base/text.h"

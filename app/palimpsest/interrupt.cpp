@@ -15,7 +15,7 @@ std::stop_source* scope = nullptr;
 std::mutex restore_mutex;
 std::function<void()> restore_at_end;
 
-// Requests a stop of the scope. Returns true if the program itself must not be stopped.
+// Requests a stop of the InterruptScope, if one exists. Returns true if the program itself goes on.
 bool stop_scope(int signal)
 {
     const std::lock_guard lock(scope_mutex);

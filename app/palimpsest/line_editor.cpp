@@ -19,7 +19,7 @@ constexpr std::string_view paste_ends = "\x1b[201~";
 constexpr std::string_view line_end_mark = "\xE2\x8F\x8E"; // U+23CE
 constexpr int history_lines = 1000;
 
-// Polls, so that a stop request is noticed: signals are handled on another thread.
+// Polls, because a stop request does not interrupt a read: another thread handles the signals.
 bool wait_for_input(const std::stop_token& stop)
 {
     constexpr int milliseconds = 50;
@@ -34,13 +34,13 @@ void show(std::string_view keys)
     (void)!write(STDERR_FILENO, keys.data(), keys.size());
 }
 
-// In the background, tcsetattr would suspend the process, and the shell has restored its terminal already.
+// Does nothing in a background process: tcsetattr would suspend it, and the shell has restored the terminal.
 void restore_terminal(const termios& settings)
 {
     if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
     tcsetattr(STDIN_FILENO, TCSANOW, &settings);
     pollfd output{STDERR_FILENO, POLLOUT, 0};
-    if (poll(&output, 1, 0) == 1) show(pastes_unmarked); // output paused with Ctrl-S would block
+    if (poll(&output, 1, 0) == 1) show(pastes_unmarked); // if Ctrl-S paused the output, writing would block
 }
 
 std::string replaced(std::string text, std::string_view what, std::string_view with)
@@ -74,7 +74,7 @@ struct LineEditor::Terminal {
         el_set(editor, EL_ADDFN, "take-paste", "Takes pasted text as it is", take_paste);
         el_set(editor, EL_BIND, paste_begins, "take-paste", nullptr);
         el_set(editor, EL_SIGNAL, 0);
-        // Also between edited lines: in canonical mode the terminal would truncate lines after 4096 bytes.
+        // Leaves canonical mode between edited lines, too: it truncates lines after 4096 bytes.
         el_set(editor, EL_SETTY, "-x", "-icanon", "-echo", nullptr);
         show(pastes_marked);
     }

@@ -21,7 +21,7 @@ std::unique_ptr<QGuiApplication> offscreen_application()
     static char name[] = "palimpsest";
     static char* arguments[] = {name, nullptr};
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    QLocale::setDefault(QLocale(QLocale::English)); // number format of the other output
+    QLocale::setDefault(QLocale(QLocale::English)); // numbers as in the command's other output
     return std::make_unique<QGuiApplication>(argument_count, arguments);
 }
 

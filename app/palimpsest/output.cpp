@@ -11,8 +11,7 @@
 namespace palimpsest::app {
 namespace {
 
-// Code point of the 2- or 3-byte character at the front, otherwise -1. All escaped characters are shorter than 4
-// bytes.
+// Code point of the 2- or 3-byte character at the front, otherwise -1. No character of 4 bytes is ever escaped.
 int short_code_point(std::string_view text)
 {
     const auto byte = [&](size_t i) { return static_cast<int>(static_cast<unsigned char>(text[i])); };
@@ -29,7 +28,8 @@ bool is_hidden(int code)
     return c1 || bidi;
 }
 
-// Whether standard output is a closed pipe, for earlier failed writes whose errno is lost.
+// Whether standard output is a pipe that nothing reads any more: tells this from other write errors whose errno is
+// lost.
 bool reader_is_gone()
 {
     pollfd standard_output{STDOUT_FILENO, POLLOUT, 0};

@@ -21,7 +21,7 @@ struct TokenSource {
 
 struct SourceTokens {
     std::vector<engine::TokenId> ids; // includes BOS if a document was given and the tokenizer adds it
-    storage::Coverage coverage;       // without `added`; the caller sets tokens_read
+    storage::Coverage coverage;       // of the document's tokens; the caller sets tokens_read
     uint64_t words = 0;               // of the document, separated by white space
     uint64_t added = 0;               // number of ids before those of the document
 };

@@ -48,7 +48,7 @@ constexpr SettingOption setting_options[] = {
 
 struct StepClause {
     Step step;
-    std::string_view clause; // English, with its holes; translated like any pattern
+    std::string_view clause; // English, with placeholders; translated like any pattern
 };
 
 constexpr StepClause step_clauses[] = {
@@ -71,7 +71,7 @@ constexpr StepClause step_clauses[] = {
     {Step::Restart, "start palimpsest again"},
 };
 
-// In the order of the enumerations, so that a value is an index.
+// Whether both tables have all values in the order of their enumerations, so that a value is an index.
 constexpr bool are_complete()
 {
     for (size_t i = 0; i < std::size(setting_options); ++i)

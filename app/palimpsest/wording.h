@@ -29,7 +29,7 @@ private:
     const engine::Catalogue* catalogue_;
 };
 
-// As `--json` and `--events` write a text: in English, whatever the user's language is.
+// Returns the text as --json and --events write it: in English, whatever the user's language is.
 std::string for_scripts(const Text& text);
 
 } // namespace palimpsest::app

@@ -144,7 +144,7 @@ private:
 std::string without(const std::string& text, const std::vector<Member>& members, size_t index)
 {
     const Member& member = members[index];
-    // Removes the comma after it, or for the last member the comma before.
+    // Removes the member with the comma after it, or the last member with the comma before it.
     if (index + 1 < members.size()) return text.substr(0, member.begin) + text.substr(members[index + 1].begin);
     const size_t begin = index > 0 ? members[index - 1].end : member.begin;
     return text.substr(0, begin) + text.substr(member.end);
@@ -207,7 +207,7 @@ void write_config(const std::string& key, const std::optional<std::string>& valu
 {
     fs::path file = config_path();
     std::error_code unknown;
-    if (fs::exists(file, unknown)) file = fs::canonical(file, unknown); // keep a symbolic link
+    if (fs::exists(file, unknown)) file = fs::canonical(file, unknown); // keeps a symbolic link
     const std::string before = read_text(file);
     json wanted = parse(before);
     if (!value && !wanted.contains(key)) return;

@@ -20,13 +20,13 @@ struct InstalledModel {
     std::vector<Text> skipped{}; // one sentence per preferred model that cannot run
 };
 // Chooses from the models folder: SmolLM2-135M-Instruct as packaging/get-model installs it, else the first model by
-// name that can run. Never uses other programs' models. Opens models until one can run, which reads their headers;
-// `good` is a model that is known to run.
+// name that can run. Never uses other programs' models. Opens the models in this order, which reads their headers,
+// until one can run; `good` is known to run and is not opened.
 InstalledModel installed_model(const ModelFolders& folders, const std::filesystem::path& good = {});
 
-// The configured value is a path if it is absolute or begins with "./" or "../"; otherwise it is a name from
-// the list of models, whatever files the current folder has. Throws Error (NotFound) if the configured model, or
-// every model, is missing.
+// The configured value is a path if it is absolute or begins with "./" or "../"; otherwise it is a name from the
+// list of models, even if the current folder has a file of that name. Throws Error (NotFound) if the configured
+// model, or every model, is missing.
 std::filesystem::path default_model();
 
 } // namespace palimpsest::storage

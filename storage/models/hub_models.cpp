@@ -48,7 +48,7 @@ std::optional<fs::path> snapshot_of(const fs::path& repository)
 std::optional<std::string> hub_name(const fs::path& path)
 {
     std::string repository, below;
-    int level = 0; // 1: after the repository, 2: after "snapshots", 3: after the revision
+    int level = 0; // the parts found so far: 1 the repository, 2 "snapshots", 3 the revision
     for (const fs::path& part : path) {
         const std::string name = part.string();
         if (name.starts_with(prefix) && name.size() > prefix.size()) {

@@ -41,7 +41,7 @@ Match match(const FoundModel& model, const std::string& wanted)
     return whole.starts_with(wanted) || part.starts_with(wanted) ? Match::Beginning : Match::None;
 }
 
-// Links to the same file are one model.
+// Two links to one file are the same model.
 bool same_file(const FoundModel& a, const FoundModel& b)
 {
     std::error_code unknown;
@@ -113,7 +113,7 @@ std::string model_name(const fs::path& path)
 {
     if (const auto name = hub_name(path)) return *name;
     if (is_ollama_blob(path)) {
-        constexpr size_t prefix = 7, digits = 12; // as many digits as Ollama shows
+        constexpr size_t prefix = 7, digits = 12; // length of "sha256-"; Ollama, too, shows 12 digits
         return ollama_name(path).value_or("Ollama model " + path.filename().string().substr(prefix, digits));
     }
     return path.extension() == ".gguf" ? whole_stem(path) : path.filename().string();

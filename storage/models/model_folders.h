@@ -7,7 +7,7 @@
 
 namespace palimpsest::storage {
 
-// Limits the walk if a home folder is given by mistake.
+// Limits the search if a home folder is given by mistake.
 inline constexpr size_t most_folder_entries = 20000;
 
 // Folders may be missing. Lists show models in this order.

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace limits = engine::limits;
 
-// Parses a suffix such as "-00002-of-00003" before ".gguf".
+// One file of a model in parts: "STEM-00002-of-00003.gguf" has number 2 and count 3.
 struct Part {
     std::string stem;
     unsigned number = 1, count = 1;
@@ -52,7 +52,7 @@ fs::path part_path(const fs::path& file, const Part& part, unsigned number)
     return file.parent_path() / (part.stem + suffix);
 }
 
-// Shortens a long path to its last part, which says more than its start.
+// Returns the end of a long path, which says more than its beginning.
 std::string end_of(const fs::path& path)
 {
     constexpr size_t room = 72;

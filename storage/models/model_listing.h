@@ -11,7 +11,8 @@
 
 namespace palimpsest::storage {
 
-// Files and folders below `folder`, sorted, following links; limited in depth and number. Skips unreadable folders.
+// entries_below lists files and folders down to `depth` levels, sorted, up to a maximum number; it follows links
+// and skips unreadable folders.
 struct FolderEntry {
     std::filesystem::path path;
     bool is_folder = false;
@@ -44,7 +45,7 @@ void list_lm_studio_models(const std::filesystem::path& folder, ModelListing& li
 void list_ollama_models(const std::filesystem::path& folder, ModelListing& listing);
 void list_hub_models(const std::filesystem::path& folder, ModelListing& listing);
 
-// Whether it is a Hugging Face folder with weights.
+// Whether `folder` is a Hugging Face model with weights.
 bool is_model_folder(const std::filesystem::path& folder);
 bool is_gguf_model(const std::filesystem::path& file); // by name; excludes projectors
 // "model" for model.gguf and for model-00001-of-00003.gguf.
@@ -53,7 +54,8 @@ std::string whole_stem(const std::filesystem::path& gguf);
 std::optional<std::string> hub_name(const std::filesystem::path& path);
 // Whether the path has the form of Ollama's files: blobs/sha256-DIGEST.
 bool is_ollama_blob(const std::filesystem::path& path);
-// "NAME:TAG" of such a file, from the first manifest that references it; nullopt if none does. Reads all manifests.
+// Returns "NAME:TAG" of a file of Ollama, from the first manifest that references it; nullopt if none does. Reads
+// all manifests.
 std::optional<std::string> ollama_name(const std::filesystem::path& path);
 
 } // namespace palimpsest::storage

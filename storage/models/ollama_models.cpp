@@ -19,7 +19,7 @@ namespace limits = engine::limits;
 constexpr const char* model_layer = "application/vnd.ollama.image.model";
 constexpr const char* adapter_layer = "application/vnd.ollama.image.adapter";
 
-// The name as Ollama shows it: without its own registry and the owner "library".
+// The name as Ollama shows it: without the host of Ollama's own registry and without the owner "library".
 std::string name_of(const fs::path& manifest, const fs::path& manifests)
 {
     std::vector<std::string> parts;
@@ -56,7 +56,7 @@ std::optional<std::string> digest_of(const nlohmann::json& layer)
     return digest_in(at->get<std::string>(), ':');
 }
 
-// Prefers the newer layout.
+// Newer versions of Ollama name the file "sha256-DIGEST", older ones "sha256:DIGEST".
 fs::path blob(const fs::path& folder, const std::string& hex)
 {
     const fs::path path = folder / "blobs" / ("sha256-" + hex);

@@ -30,8 +30,8 @@ std::unique_ptr<engine::Session> Checkpoints::fresh() const
     return std::make_unique<engine::Session>(context_.model, options);
 }
 
-// The limit that Snapshots::load checks a payload against, before it reads the lists. The settings must be the
-// session's.
+// Returns how large the payload of a valid checkpoint may be, in bytes. Throws Error if the checkpoint was not made
+// with the session's settings.
 uint64_t Checkpoints::largest_payload(const engine::SessionState& state) const
 {
     const SessionSettings begun(context_.info);
@@ -80,7 +80,7 @@ bool Checkpoints::restore_newest()
             context_.session = engine::Session::restore(context_.model, state);
             last_bytes_ = 2 * snapshot.bytes; // log and file
             if (first) context_.listener.note(Text("{0}; an older one is used", sentence_of(*first)));
-            // Snapshots keeps the newest two: a damaged one would push out an intact one.
+            // Snapshots keeps only two checkpoints: a damaged one would displace an intact one.
             for (const int64_t id : damaged)
                 if (!read_only) store.snapshots.remove(id);
             if (!read_only)
@@ -94,7 +94,7 @@ bool Checkpoints::restore_newest()
     }
     if (first && !context_.options.reread) refuse_without_reading(*first);
     if (read_only) return false;
-    for (const int64_t id : damaged) // the others can still be used on the device that made them
+    for (const int64_t id : damaged) // other refused checkpoints may be usable on the device that made them
         store.snapshots.remove(id);
     store.conversations.drop_fade_record_after(context_.info.id, 0);
     return false;
@@ -102,7 +102,7 @@ bool Checkpoints::restore_newest()
 
 void Checkpoints::restore_before(uint64_t tokens)
 {
-    context_.session.reset(); // or both would be in memory at once
+    context_.session.reset(); // so that only one session is in memory at a time
     for (const SnapshotInfo& snapshot : context_.store.snapshots.of(context_.info.id)) {
         if (snapshot.tokens_seen > tokens) continue;
         try {
@@ -162,7 +162,8 @@ bool Checkpoints::is_due_at_chapter() const
     return seconds_since(saved_at_) >= context_.options.checkpoint_seconds / 4;
 }
 
-// An estimate until one was written: tokens, sums, counts, keys and values of every slot, in log and file.
+// Returns the size of the last checkpoint, written to log and file. Before the first, estimates it from the slots
+// in use: each has a token, sum, count, key and value.
 uint64_t Checkpoints::expected_bytes() const
 {
     if (last_bytes_ > 0) return last_bytes_;

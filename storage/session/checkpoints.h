@@ -17,44 +17,46 @@ namespace palimpsest::storage {
 
 class Checkpoints {
 public:
-    // All of them must outlive this.
+    // The arguments must outlive this object.
     Checkpoints(SessionContext& context, const SessionFraming& framing, TurnJournal& journal, ReadingRate& rate)
         : context_(context), framing_(framing), journal_(journal), rate_(rate)
     {
     }
 
-    // Restores the newest intact checkpoint; an older one if the newest is damaged. False: there is none, and the
-    // whole text must be read again. Throws Error (PAL-SNAP-02, 03) instead, unless options.reread, if there are
-    // checkpoints and none can be used.
+    // Restores the newest intact checkpoint. Returns false if there is none: the whole text must then be read
+    // again. If there are checkpoints but none can be used, throws Error (PAL-SNAP-02, 03) unless options.reread.
     bool restore_newest();
-    // Restores the newest checkpoint of at most so many tokens, or a session that has read nothing. Stored data
-    // does not change.
+    // Restores the newest checkpoint that has at most `tokens` tokens of the stream or, if there is none, a session
+    // that has read nothing. Changes nothing that is stored.
     void restore_before(uint64_t tokens);
-    std::unique_ptr<engine::Session> fresh() const; // with the options it was begun with, nothing read
+    // Returns a session that has read nothing, with the stored session's options.
+    std::unique_ptr<engine::Session> fresh() const;
 
-    // Writes are counted from here for the limit of save_if_due.
+    // From here on, bytes written and tokens read count for the limit of save_if_due.
     void start_counting();
-    // The session went back: its position may be lower than where counting started.
+    // To be called when the session went back, perhaps to before the position at which counting started.
     void went_back() { counted_from_ = std::min(counted_from_, context_.position()); }
 
-    // Does nothing with options.read_only. Throws Error if the turns that wait cannot be stored: a checkpoint of
-    // text that is not stored could not be used.
+    // Writes a checkpoint, unless options.read_only. Throws Error if the journal's turns cannot be stored: a
+    // checkpoint that contains them could then not be used.
     void save();
-    // A full disk is reported to the listener instead: the text is stored without the checkpoint.
+    // Like save, but reports a full disk to the listener: the text is then stored without the checkpoint.
     void save_if_there_is_room();
-    // At most one a minute (checkpoint_seconds), or four at ends of chapters. Within ten minutes of the last one,
-    // only if all writes, this and the final checkpoint included, take at most 100 bytes per token read.
+    // Saves if the last checkpoint is a minute old (checkpoint_seconds), or a quarter of that at the end of a
+    // chapter. Until it is ten minutes old, saves only if everything written so far, this checkpoint and a final
+    // one take at most 100 bytes per token read.
     void save_if_due(bool at_chapter);
     bool is_due_at_chapter() const;
-    // One checkpoint of `changed`, with new settings, in place of all that were made under the old ones.
+    // Replaces all checkpoints, which were made under the old settings, by one of `changed`, and stores the new
+    // settings.
     void replace_all(engine::Session& changed, const std::string& settings);
-    uint64_t remove_all(); // returns the bytes that frees
+    uint64_t remove_all(); // returns the number of bytes freed
 
-    // The sampling changed; the newest checkpoint still has the old one.
+    // To be called when the sampling changes: the newest checkpoint still contains the old one.
     void sampling_changed() { sampling_is_saved_ = false; }
     bool sampling_is_saved() const { return sampling_is_saved_; }
 
-    void collect_evictions(); // starts the record of evictions of context.session since its last checkpoint
+    void collect_evictions(); // starts to record the evictions of context.session for its next checkpoint
     void read_fade_record(const engine::EvictionSink& sink);
 
 private:
@@ -73,7 +75,7 @@ private:
     Clock::time_point saved_at_ = context_.opened_at;
     uint64_t last_bytes_ = 0;     // written for the last checkpoint, to log and file
     uint64_t written_before_ = 0; // bytes, when counting started
-    uint64_t counted_from_ = 0;   // tokens
+    uint64_t counted_from_ = 0;   // position at which counting started, in tokens
 };
 
 } // namespace palimpsest::storage

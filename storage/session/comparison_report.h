@@ -1,6 +1,6 @@
 // The JSON document palimpsest.comparison/1, which `compare --json` and the window's export write.
 //
-// The members here are those that both have. The command adds "session" to the results of stored sessions. The
+// The members here are those that both write. The command adds "session" to the results of stored sessions. The
 // window adds "steps" to every result, and "text", "tokens" and "state" to the document.
 #pragma once
 

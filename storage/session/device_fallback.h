@@ -1,4 +1,5 @@
-// If the device fails, moves the session to the CPU and repeats the operation; answers go on behind the last token.
+// If the device fails, moves the session to the CPU and repeats the operation; an answer continues after its last
+// token.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Permanent failure of a GPU: this process does not use it again, and continues on the CPU.
+// Recognises the permanent failure of a GPU; device_fallback.h says what happens then.
 #pragma once
 
 #include "kernels/base/error.h"

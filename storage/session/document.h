@@ -32,8 +32,8 @@ public:
     Document again() const { return Document(name_, *source_, stop_); }
 
     const std::string& name() const { return name_; }
-    bool is_stream() const { return source_ != &file_; }                 // not a file: can be read only once
-    std::string title() const;                                           // file name without folder and extension
+    bool is_stream() const { return source_ != &file_; } // standard input or text in memory: can be read only once
+    std::string title() const;                           // file name without folder and extension
     std::optional<uint64_t> total_bytes() const { return total_; }       // of a regular file
     bool is_markdown() const;                                            // by file extension
     uint64_t words() const { return words_; }                            // so far, split at white space

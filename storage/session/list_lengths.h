@@ -1,4 +1,5 @@
-// Current lengths of a session's lists; for policies that choose or distribute the budget, these are their choice.
+// Current lengths of a session's lists; for policies that choose or distribute the budget, they show the policy's
+// choice.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,10 +26,10 @@ int32_t budget_of(const engine::Session& session);
 // Maximum average list length. Equals the budget, except for retrieval policies, whose budget limits only
 // attention.
 int32_t capacity_of(const engine::Session& session);
-// As a user gives it: "2048", or "none".
+// The budget as the value of an option: "2048", or "none".
 std::string budget_text(int32_t budget);
 
-// The member "budgets": how long the lists may be, and with a map how long they are.
+// The JSON member "budgets": how long the lists may be; json() adds how long the lists of a map are.
 struct LengthsReport {
     std::string mode = "given";    // "given", "auto" or "none"
     int32_t cap = 0;               // capacity_of()

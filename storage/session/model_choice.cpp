@@ -67,7 +67,7 @@ void require_host_memory(const engine::Model& model, const SessionChoice& option
     std::optional<engine::SessionOptions> planned;
     try {
         planned = options_to_plan(options, model.config());
-        if (planned->budget == engine::no_budget) return; // grows while reading
+        if (planned->budget == engine::no_budget) return; // the cache grows while reading
         engine::MemoryPlanner(model, engine::available_memory()).require(*planned, sessions);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::Resources) throw;

@@ -22,7 +22,7 @@ std::filesystem::path find_model(const std::string& name);
 // Resources (PAL-MEM-02) before any computation if memory does not suffice; Interrupted once `loading` is stopped.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, int sessions = 1,
                                                 const engine::LoadOptions& loading = {});
-// The same for a session that has options `own`.
+// Loads the model for a stored session that was created with the options `own`.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, const SessionChoice& own,
                                                 int sessions = 1, const engine::LoadOptions& loading = {});
 
@@ -31,9 +31,10 @@ std::string display_name(const engine::Model& model);
 // The name stored in the model; if there is none, or the file belongs to Ollama, the file's name.
 std::string model_title(const engine::ModelFiles& files);
 
-// The error with the name of an Ollama model as its subject, instead of its file, whose name is a digest.
+// Returns the error with an Ollama model's name as its subject instead of the file's, which is a digest; other
+// errors unchanged.
 Error with_model_name(const Error& error, const std::filesystem::path& path);
-// Runs `work`; its errors are worded by with_model_name.
+// Runs `work` and passes its errors through with_model_name.
 template<class Work>
 auto with_names(const std::filesystem::path& path, Work&& work)
 try {

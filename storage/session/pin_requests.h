@@ -11,14 +11,15 @@ namespace palimpsest::storage {
 
 class PinRequests {
 public:
-    // Throws Error (Usage): PAL-PIN-02 for one that cannot be read, PAL-PIN-04 for a session that is only read.
+    // Throws Error (Usage): PAL-PIN-02 for a request that cannot be parsed, PAL-PIN-04 for any request with
+    // options.read_only.
     explicit PinRequests(SessionContext& context);
 
-    // Pins what `stream` contains of the requests, in one transaction with `with_them`. Throws Error (NotFound,
-    // PAL-PIN-03) if all must be there and one is not.
+    // Pins the requests that `stream` contains, and runs `with_them` in the same transaction. Throws Error
+    // (NotFound, PAL-PIN-03) if `all_must_be_there` and one is missing.
     void look_for(const std::vector<StreamPart>& stream, bool all_must_be_there,
                   const std::function<void()>& with_them = {});
-    // Replaces the requests for as long as `look_for_all` runs, and for good unless it throws.
+    // Replaces the requests and calls `look_for_all`; if that throws, the previous requests remain.
     void replace(const std::vector<std::string>& requests, const std::function<void()>& look_for_all);
 
 private:

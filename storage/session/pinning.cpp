@@ -52,7 +52,7 @@ std::vector<TokenRange> parse_ranges(const std::string& text)
     return ranges;
 }
 
-// Layers whose whole window is kept ignore pins.
+// Counts the layers that pins affect: those that keep their whole sliding window ignore pins.
 int32_t layers_with_pins(const engine::Session& session)
 {
     int32_t layers = 0;

@@ -50,12 +50,12 @@ private:
 // Throws Error (NotFound, PAL-PIN-03) that names the first of `missing`, if any.
 void refuse_missing(const std::vector<std::string>& missing, const Text& where);
 engine::Pins joined(const std::vector<FoundPin>& pins);
-// For a stream in memory.
+// Finds the pins of a stream in memory.
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
                      const engine::Model& model, const Text& where);
-// For a stream of documents, with `framing` tokens before each; `first_text`: no text was fed before. Reads the
-// documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an input that can be
-// read only once), NotFound (PAL-PIN-03).
+// Finds the pins of documents, each with `framing` tokens before it; `first_text`: no text was fed before the
+// first. Reads the documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an
+// input that can be read only once), NotFound (PAL-PIN-03).
 engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
                      const std::vector<uint64_t>& framing, const engine::Model& model);
 
@@ -63,7 +63,7 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
 // them is held".
 Text pins_sentence(const engine::Session& session);
 
-// The member "pins": what they take, and with a map how much of them is kept.
+// The JSON member "pins": the memory that pins take; json() adds how much of them a map keeps.
 struct PinsReport {
     engine::Pins pins{};
     int32_t budget = 0;       // capacity_of()

@@ -36,7 +36,7 @@ public:
         encoder_.finish(tokens);
         return true;
     }
-    const std::string& clean() const { return clean_; } // the text consumed by the last call
+    const std::string& clean() const { return clean_; } // cleaned text of the last block
     void count(Coverage& coverage) const
     {
         coverage.invalid_sequences = cleaner_.counts().invalid_sequences;

@@ -43,7 +43,7 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
 // All token ids of the document (for a policy comparison, and to count).
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
                                              bool first_text, Coverage& coverage);
-// The same block by block: clean text, and the tokens that are final by then.
+// Encodes block by block: passes the cleaned text of each, and the tokens that later text cannot change any more.
 using EncodedSink = std::function<void(std::string_view clean, std::span<const engine::EncodedToken> tokens)>;
 void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
                      const EncodedSink& sink);

@@ -15,8 +15,8 @@ namespace palimpsest::storage {
 
 class StoredSession;
 
-// Everything in the document but what follows from map and telemetry, as of when it was made. A value without
-// references to the session, so that it can be written on another thread and with a newer map of the same session.
+// The part of the document that does not come from map and telemetry. Has no references to the session, so that
+// another thread can write the document, also with a newer map of the same session.
 struct RetentionReport {
     std::optional<std::string> session{}; // its name; only the window's export has it
     ModelReport model{};
@@ -27,14 +27,14 @@ struct RetentionReport {
         uint64_t tokens_fed_again = 0, bytes_written = 0;
     };
     std::optional<Stored> stored{}; // only for a stored session
-    std::string question{};         // known while the documents were read; empty: none. Decides "protocol"
+    std::string question{};         // known while the documents were read; empty: none. Sets "protocol"
 
-    // Without `question`.
+    // Leaves `question` empty.
     static RetentionReport of(const engine::Session& session, ModelReport model, const Coverage& coverage);
     static RetentionReport of(StoredSession& session); // REQUIRES: has_engine
 
-    // Returns the members before "heads", which engine::heads_json and engine::write_json add. `map` and
-    // `telemetry` are of one moment.
+    // Returns all members but "heads", which engine::heads_json and engine::write_json add. REQUIRES: `map` and
+    // `telemetry` are of the same moment.
     nlohmann::ordered_json json(const engine::RetentionMap& map, const engine::Telemetry& telemetry) const;
 };
 

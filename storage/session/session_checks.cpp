@@ -81,7 +81,7 @@ void check_cache_options(const SessionContext& context)
 
     const engine::ModelConfig& config = context.model->config();
     const engine::SessionOptions now = choice_now(context).session(config);
-    const bool is_default = now.budget == 0; // of the policy, or the cap of "auto"
+    const bool is_default = now.budget == 0; // the policy's own, or the cap of "auto"
     if (given.given(Setting::Budget) &&
         (budget_is_auto(now.policy) != budget_is_auto(has.policy) || (!is_default && now.budget != has.budget)))
         refuse_budget(context);
@@ -90,7 +90,8 @@ void check_cache_options(const SessionContext& context)
     if (!given.given(Setting::Policy) || policy == begun.policy_given || policy == begun.policy) return;
     engine::SessionOptions with_policy = has;
     with_policy.policy = now.policy;
-    if (engine::policy_of(with_policy, config)->resolved() != has.policy) // the same policy may be spelled out
+    // Compares resolved policies, because a default may be given explicitly.
+    if (engine::policy_of(with_policy, config)->resolved() != has.policy)
         refuse_setting(context, Setting::Policy, policy, begun.policy_given);
 }
 

@@ -1,5 +1,5 @@
-// Compares what was given now with what a stored session was begun with: its cache was computed under those
-// options, and others would need the document again.
+// Compares the options given now with those that a stored session was begun with: its cache was computed with
+// those, and with others its text would have to be read again.
 #pragma once
 
 #include "storage/session/session_context.h"

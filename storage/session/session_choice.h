@@ -41,7 +41,8 @@ struct SessionChoice {
 
     bool given(Setting setting) const { return is_given && is_given(setting); }
     kernels::BackendChoice backend() const; // throws Error (Usage)
-    // Includes the effect of budget "auto". Throws Error (Usage) like session().
+    // Returns the policy; with budget "auto", its parameter budget=auto is set. Throws Error (Usage) like
+    // session().
     engine::PolicySpec policy_spec() const;
     engine::SessionOptions session(const engine::ModelConfig& config, const KnownLength& length = {}) const;
     bool budget_is_auto() const { return budget == "auto" || budget.starts_with("auto:"); }

@@ -16,7 +16,7 @@ SessionChoice SessionContext::begun_with() const
 {
     const SessionSettings begun(info);
     SessionChoice choice = options.choice;
-    choice.policy = begun.policy_given; // pins change what it resolves to
+    choice.policy = begun.policy_given; // as given: pins change the resolved policy
     choice.budget = budget_text(begun.budget);
     choice.chunk = begun.chunk;
     choice.positions = begun.positions;

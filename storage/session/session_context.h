@@ -23,10 +23,10 @@ struct StoredOptions {
     double checkpoint_seconds = 60;
     bool reread = false;                     // read the text again if every checkpoint is refused
     bool read_only = false;                  // never write to the database; new tokens stay in memory
-    bool again = false;                      // read a file that was read before as a further document
+    bool again = false;                      // add a file that was read before as a further document
     bool talks = false;                      // a new session is a chat: its sampling is stored with it
-    std::optional<std::string> question{};   // a question that documents are read with in mind
-    Text question_option{Setting::Question}; // where it was given, for error messages
+    std::optional<std::string> question{};   // known while documents are read (Protocol::Steered)
+    Text question_option{Setting::Question}; // the option that gave it, for error messages
     bool tells_catching_up = false;          // report progress to the listener while catching up, too
     bool stays_empty = false;                // leave it to the caller to discard a session that stays empty
     // A model that is loaded already and shared with other sessions; null: load the one that `choice` names. A
@@ -43,8 +43,8 @@ struct SessionContext {
     SessionStream stream{};
     std::unique_ptr<SessionPins> pins{};
     std::chrono::steady_clock::time_point opened_at = std::chrono::steady_clock::now();
-    bool is_begun_here = false;                 // the session is new
-    std::unique_ptr<engine::Session> session{}; // null: going back failed, and the session must be opened again
+    bool is_begun_here = false;                 // no session of this name was stored
+    std::unique_ptr<engine::Session> session{}; // null: restoring it failed; open the session again
 
     uint64_t position() const // tokens that were computed or wait for their chunk
     {
@@ -53,7 +53,7 @@ struct SessionContext {
     // Whether the last part is a document that was not read to its end.
     bool is_half_read() const { return stream.ends_with_document() && position() < stream.tokens(); }
     Text subject() const; // of errors: "session 'NAME'"
-    // The options the session was begun with, instead of those given now.
+    // Returns options.choice with the options that the session was begun with.
     SessionChoice begun_with() const;
 };
 

@@ -53,7 +53,7 @@ void SessionDocuments::read_on()
         LastDocument::MayStayHalfRead);
 }
 
-// Continues a catching-up that was stopped: new text must not be fed before the text that comes earlier.
+// Completes a catching up that was stopped: text must be fed in the order of the stream.
 void SessionDocuments::finish_going_back()
 {
     const uint64_t left = context_.stream.tokens() - context_.position();
@@ -101,7 +101,7 @@ void SessionDocuments::read_new(Document& document, bool more_follow)
     checkpoints_.save();
 }
 
-// A session that was begun for a document that cannot be imported.
+// Deletes a new session whose first document could not be imported.
 void SessionDocuments::discard_if_new()
 {
     const bool is_empty = context_.is_begun_here && context_.stream.empty();
@@ -158,8 +158,8 @@ bool SessionDocuments::is_as_stored(const Document& document, const DocumentInfo
     return again.source_bytes() == stored.source_bytes && again.source_hash() == stored.source_hash;
 }
 
-// Imports a document and appends it, with its framing, to the stream. nullopt: it is the piped document that was
-// just read to its end.
+// Imports a document and appends it, with its framing, to the stream. Returns nullopt for the piped document that
+// was just read to its end.
 std::optional<StreamDocument> SessionDocuments::add(Document& document, bool more_follow)
 {
     SessionStream& stream = context_.stream;
@@ -223,7 +223,7 @@ int64_t SessionDocuments::import(Document& document, bool first_text)
                           .source_hash = document.source_hash()});
 }
 
-// The stored ids are used as they are, so they must be those of the model that computes here.
+// Feeds stored ids, so they must come from the tokenizer of this session's model.
 void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
 {
     std::vector<DocumentInfo> stored;
@@ -238,8 +238,8 @@ void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
     read_with_fallback([&] { read_stored_now(stored); });
 }
 
-// All of them enter the stream before the first is read: none can be removed from the library meanwhile, and none
-// is left out if the reading is stopped.
+// Appends all documents to the stream before reading the first, so that none can be removed from the library
+// meanwhile, and none is left out if the reading is stopped.
 void SessionDocuments::read_stored_now(const std::vector<DocumentInfo>& documents)
 {
     finish_going_back();

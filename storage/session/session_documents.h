@@ -16,7 +16,7 @@ namespace palimpsest::storage {
 
 class SessionDocuments {
 public:
-    // All of them must outlive this.
+    // The arguments must outlive this object.
     SessionDocuments(SessionContext& context, const SessionFraming& framing, StreamFeeder& feeder,
                      Checkpoints& checkpoints, PinRequests& pin_requests, const DeviceFallback& fallback)
         : context_(context), framing_(framing), feeder_(feeder), checkpoints_(checkpoints),

@@ -34,7 +34,7 @@ void SessionFraming::set_options(engine::FramingOptions options)
     }
 }
 
-// BOS is not compared: earlier versions left it to the model even if the template prints it.
+// Ignores BOS: earlier versions fed it only if the model requires it, even if the template prints it.
 void SessionFraming::match_beginning(std::vector<engine::TokenId> first)
 {
     if (template_->plain()) return;

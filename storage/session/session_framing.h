@@ -1,5 +1,5 @@
 // The framing of a session's stream: the model's chat template with the session's system prompt, and the question
-// that its documents are read with in mind.
+// that is known while its documents are read.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ public:
     const std::vector<engine::TokenId>& question_ids() const { return question_ids_; }
 
     void set_options(engine::FramingOptions options); // unchanged if it throws
-    // Frames turns plainly if the stream was begun so: `first` are the ids of its first part. Versions that did not
-    // know this model's template framed its turns plainly, and their sessions must go on as they were begun.
+    // Chooses plain framing if the stream begins with it; `first`: the ids of its first part. Versions that did not
+    // know this model's template used plain framing, and their sessions must keep it.
     void match_beginning(std::vector<engine::TokenId> first);
 
     // The framing before the stream's next document. A document after an answer opens a turn of its own.

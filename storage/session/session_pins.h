@@ -1,5 +1,5 @@
-// The pins of a stored session. Each has the stream position at which it was set, and is set there again when the
-// stream is read again.
+// The pins of a stored session. Each knows how many tokens of the stream had been read when it was set, and is set
+// there again when the stream is read again.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ public:
     Change with(const engine::TokenRange& range, const std::string& label, const engine::Session& session) const;
     // Does not apply the change. A reread of the stream behaves as if the range had never been pinned.
     Change without(const engine::TokenRange& range) const;
-    // For a session that went back to `tokens` and removes `taken_back`: pins set later count as set now. Changes
-    // nothing stored.
+    // For a session that went back to `tokens` tokens: pins set later count as set there, and the range
+    // `taken_back` is unpinned. Changes nothing that is stored.
     void go_back(uint64_t tokens, const engine::TokenRange& taken_back);
     void drop_after(uint64_t tokens); // for a truncated stream; within a transaction
 

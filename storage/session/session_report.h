@@ -14,7 +14,7 @@
 
 namespace palimpsest::storage {
 
-// The member "model".
+// The JSON member "model".
 struct ModelReport {
     std::string name, file, fingerprint;
     int32_t layers = 0, kv_heads = 0;
@@ -23,7 +23,7 @@ struct ModelReport {
     nlohmann::ordered_json json() const;
 };
 
-// The member "policy".
+// The JSON member "policy".
 struct PolicyReport {
     engine::PolicySpec spec{}; // with defaults resolved
     int32_t budget = 0;        // budget_of()

@@ -65,8 +65,8 @@ std::string SessionSettings::json(const engine::Session& session, const Begun& b
     if (backend.name() == "cpu" && backend.exact_products()) options["compute"] = compute_name(backend);
     if (!begun.question.empty()) options["question"] = begun.question;
     if (!begun.framing.system.empty()) options["system"] = begun.framing.system;
-    if (begun.framing.date != std::chrono::sys_days()) // days since 1970
-        options["day"] = begun.framing.date.time_since_epoch().count();
+    if (begun.framing.date != std::chrono::sys_days())                  // the epoch itself means: no date
+        options["day"] = begun.framing.date.time_since_epoch().count(); // days since 1970
     if (begun.with_sampling)
         each_sampling_option(o.sampler, o.sampler, [&](Setting, const char* key, const auto& value, const auto&) {
             options[key] = value;

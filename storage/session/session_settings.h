@@ -34,7 +34,7 @@ struct SessionSettings {
     };
     static std::string json(const engine::Session& session, const Begun& begun);
 
-    // The sampling options that the session was created with, or `own`.
+    // The sampling options that the session was created with; those that are not stored, from `own`.
     engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;
 
 private:

@@ -34,7 +34,7 @@ engine::GenerateResult SessionTurns::say(const std::string& message, const engin
                     Text("its document is not read to its end yet"),
                     Text(Step::FinishReading, printable(context_.info.name)));
     check_message(message);
-    // So that an answer that is cut short can be generated again.
+    // Saves the sampling, so that an answer that a crash cuts short can be replayed with it.
     if (!checkpoints_.sampling_is_saved()) fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
     fallback_.run([&] { context_.listener.message_starts(*context_.session); });
     Turn& turn = journal_.begin(message, framing_.turn(context_.stream, message));
@@ -81,7 +81,7 @@ engine::GenerateResult SessionTurns::answer(Turn& turn, const engine::GenerateOp
     }
 }
 
-// If the device fails, the CPU continues the answer behind its last token.
+// If the device fails, the CPU continues the answer after its last token.
 engine::GenerateResult SessionTurns::generate(Turn& turn, const engine::GenerateOptions& options)
 {
     engine::GenerateOptions rest = options;
@@ -93,7 +93,7 @@ engine::GenerateResult SessionTurns::generate(Turn& turn, const engine::Generate
     return result;
 }
 
-// Checked before any of it is stored: a message that can never be fed would block the session.
+// Called before anything is stored: a message that can never be fed would block the session.
 void SessionTurns::check_message(const std::string& message) const
 {
     constexpr uint64_t max_bytes = 16 << 20; // of one transaction
@@ -158,7 +158,7 @@ void SessionTurns::undo()
     restore_all();
 }
 
-// The part of the stream that holds the last message, if its answer is the last part.
+// Returns the index of the last question in the stream. Throws Error if there is none, or if a document follows it.
 size_t SessionTurns::last_question() const
 {
     if (!context_.stream.last_message())
@@ -171,8 +171,8 @@ size_t SessionTurns::last_question() const
     return context_.stream.size() - 2; // messages come in pairs
 }
 
-// Restores the session to just behind the question, without its answer, and writes nothing: what is stored still
-// has the answer. Returns the tokens of the checkpoint that was restored; nullopt if it was stopped.
+// Takes the session back to the end of the question, without its answer. Writes nothing: the stored stream still
+// has the answer. Returns the number of tokens of the checkpoint that was restored; nullopt if stopped.
 std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::stop_token& stop)
 {
     context_.stream = SessionStream(context_.store.conversations.stream(context_.info.id));
@@ -196,7 +196,7 @@ std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::sto
     return feeder_.feed_message(asked->ids, stop) ? std::optional(restored_at) : std::nullopt;
 }
 
-// nullptr if it was stopped on the way back.
+// Returns null if it is stopped while going back.
 Turn* SessionTurns::begin_other_answer(size_t question, const engine::SamplerOptions& sampling,
                                        const std::stop_token& stop)
 {
@@ -210,11 +210,11 @@ Turn* SessionTurns::begin_other_answer(size_t question, const engine::SamplerOpt
                                        {.answer = answer, .restored_at = *restored_at, .sampling = sampling});
 }
 
-// Restores what is stored, in place of a turn of which nothing was stored.
+// Drops new answers of which nothing is stored, and restores the stored stream.
 void SessionTurns::return_to_stored()
 {
     journal_.drop_unstored_replacements();
-    context_.session.reset(); // or both would be in memory at once
+    context_.session.reset(); // so that only one session is in memory at a time
     restore_all();
 }
 

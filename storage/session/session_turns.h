@@ -18,7 +18,7 @@ namespace palimpsest::storage {
 
 class SessionTurns {
 public:
-    // All of them must outlive this.
+    // The arguments must outlive this object.
     SessionTurns(SessionContext& context, const SessionFraming& framing, StreamFeeder& feeder,
                  Checkpoints& checkpoints, TurnJournal& journal, const DeviceFallback& fallback)
         : context_(context), framing_(framing), feeder_(feeder), checkpoints_(checkpoints), journal_(journal),

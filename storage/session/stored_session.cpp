@@ -27,7 +27,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     if (found) check_model(context_);
     const std::string question = found ? SessionSettings(*found).question : options.question.value_or("");
     framing_ = std::make_unique<SessionFraming>(context_.model, framing_options(found.has_value()), question);
-    if (!found && options.read_only) store.conversations.get(name); // throws
+    if (!found && options.read_only) store.conversations.get(name); // throws that there is no such session
     make_parts();
     if (!found) context_.info.name = name;
     if (options.read_only) begin_read_only_view();
@@ -38,7 +38,8 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         check_system(context_, *framing_);
         fallback_.run(
             [&] {
-                // A session that is only read cannot go on later, and a question needs all of the lost text.
+                // A read-only session cannot read the rest of a document later, and a question to it needs all of
+                // the text.
                 const bool reads_all = options.read_only && options.reread && context_.position() == 0;
                 feeder_->catch_up(reads_all ? LastDocument::Finish : LastDocument::MayStayHalfRead,
                                   feeder_->usual());
@@ -69,7 +70,7 @@ void StoredSession::load()
     const SessionChoice own = is_stored ? context_.begun_with() : options.choice;
     const bool has_question =
         is_stored ? !SessionSettings(context_.info).question.empty() : !options.question.value_or("").empty();
-    // Pins and a question change the session's shape: it is then rebuilt beside itself.
+    // Pins and a question can change the sizes of the cache: it is then rebuilt while the old one is in memory.
     const int sessions = options.choice.pins.empty() && !has_question ? 1 : 2;
     try {
         context_.model = load_model(options.choice, own, sessions);
@@ -149,7 +150,7 @@ void StoredSession::resume()
     checkpoints_->collect_evictions();
 }
 
-// A stored session goes on there with the products it was begun with.
+// Chooses the CPU; a stored session keeps the product type that it was begun with.
 void StoredSession::choose_cpu()
 {
     SessionChoice& choice = context_.options.choice;
@@ -158,7 +159,7 @@ void StoredSession::choose_cpu()
 }
 
 // Nothing of the failed device is used or freed (give_back in kernels/cuda/device/cuda_error.h skips a failed
-// device): its driver reclaims it when the process ends.
+// device): the driver reclaims the memory when the process ends.
 void StoredSession::move_to_cpu(LastDocument last)
 {
     const std::string device = context_.model->backend().name();
@@ -258,7 +259,7 @@ void StoredSession::undo()
     fallback_.run([&] { save(); });
 }
 
-// Checkpoints of the policy before cannot be restored under the new one.
+// Replaces all checkpoints: those of the old policy cannot be restored under the new one.
 void StoredSession::change_policy(const SessionChoice& choice)
 {
     fallback_.run([&] {

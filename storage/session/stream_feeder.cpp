@@ -13,7 +13,7 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr uint64_t ids_per_load = 65536;   // of a document, from the database
-constexpr uint64_t min_ids_per_feed = 512; // between two looks at the clock and at chapters
+constexpr uint64_t min_ids_per_feed = 512; // fed between two checks whether a checkpoint is due
 
 std::span<const engine::TokenId> rest_of(const std::vector<engine::TokenId>& ids, uint64_t skip)
 {
@@ -67,13 +67,13 @@ void StreamFeeder::catch_up(LastDocument last, const Feeding& feeding)
     for (size_t i = 0; i < parts.size(); ++i) {
         const uint64_t end = begin + tokens_of(parts[i]);
         const StreamMessage* message = message_in(parts[i]);
-        // Messages come in pairs. No checkpoint is written between the two: it could not be told from one behind an
-        // answer of no tokens.
+        // Messages come in pairs. No checkpoint is written between question and answer: it would look like one
+        // after an answer without tokens.
         is_question = message && !is_question;
         const bool may_wait =
             document_in(parts[i]) && i + 1 == parts.size() && last == LastDocument::MayStayHalfRead;
-        // An answer of no tokens has drawn the token that ended it; a checkpoint at its position is from after
-        // that.
+        // An answer without tokens is replayed, too: the sampler drew the token that ended it. A restored
+        // checkpoint at its position was made after that.
         const bool is_empty_answer = message && message->tokens == 0 && begin > restored;
         if ((end > context_.position() && !may_wait) || is_empty_answer) {
             feed_part(parts[i], context_.position() - begin, feeding);
@@ -121,7 +121,7 @@ void StreamFeeder::replay_message(int64_t id, uint64_t skip, const Feeding& feed
     throw Interrupted{Text("stopped while going back to where the session was")};
 }
 
-// The chunk at a document's end is computed although it is not full: what follows begins a new one.
+// Computes the chunk at the document's end even if it is not full: what follows begins a new one.
 void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t count, const Feeding& feeding,
                                  ReadingMeter* progress)
 {
@@ -131,7 +131,7 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
     const auto sections = context_.store.library.sections(document);
     auto chapter = sections.begin();
     const uint64_t ids_per_feed = std::max(min_ids_per_feed, static_cast<uint64_t>(session.options().rows_at_once));
-    std::vector<engine::TokenId> ids; // from ids_begin on
+    std::vector<engine::TokenId> ids; // of the document, from token ids_begin on
     uint64_t ids_begin = first;
     while (first < end) {
         if (first == ids_begin + ids.size()) {
@@ -165,8 +165,7 @@ void StreamFeeder::feed(std::span<const engine::TokenId> ids, const Feeding& fee
 
 bool StreamFeeder::feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop)
 {
-    context_.session->set_question_ids(
-        {}); // documents are read with the session's question in mind, messages are not
+    context_.session->set_question_ids({}); // question rows are for documents, not for messages
     return try_feed(ids, stop, {});
 }
 

@@ -1,5 +1,6 @@
 // Brings a session to the end of its stored stream: restores a checkpoint, then feeds what the stream has beyond
-// it; and feeds new parts of the stream. Bits do not depend on where it was stopped and went on.
+// it; and feeds new parts of the stream. The result is the same, bit for bit, wherever it was stopped and
+// continued.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace palimpsest::storage {
 
-// Whether a document at the end of the stream that was read in part is read to its end while catching up.
+// What catching up does with a half-read document at the end of the stream: reads it to its end, or leaves it.
 enum class LastDocument { Finish, MayStayHalfRead };
 
 // How parts of the stream are fed.
@@ -26,7 +27,7 @@ struct Feeding {
 
 class StreamFeeder {
 public:
-    // All of them must outlive this.
+    // The arguments must outlive this object.
     StreamFeeder(SessionContext& context, SessionFraming& framing, TurnJournal& journal, Checkpoints& checkpoints,
                  ReadingRate& rate)
         : context_(context), framing_(framing), journal_(journal), checkpoints_(checkpoints), rate_(rate)
@@ -36,8 +37,8 @@ public:
     // Reads the stored stream and restores the newest checkpoint (see Checkpoints::restore_newest). Throws Error
     // (Failed, PAL-DB-03) for a stream that is damaged.
     void restore();
-    // Feeds what the stream has beyond the session's position. Throws Interrupted when it is stopped, after saving;
-    // Error if turns wait that cannot be stored.
+    // Feeds what the stream has beyond the session's position. When it is stopped, saves and throws Interrupted.
+    // Throws Error if the journal's turns cannot be stored.
     void catch_up(LastDocument last, const Feeding& feeding);
     uint64_t tokens_fed_again() const { return fed_again_; } // by catch_up, since the session was opened
 
@@ -45,13 +46,14 @@ public:
     void feed_document(int64_t document, uint64_t first, uint64_t count, const Feeding& feeding,
                        ReadingMeter* progress);
     void feed(std::span<const engine::TokenId> ids, const Feeding& feeding);
-    // Feeds tokens of a message. False: it was stopped, and context.position() says how far it came.
+    // Feeds tokens of a message. Returns false if it was stopped; context.position() then tells how far it came.
     bool feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop);
-    // finish_question feeds what is left of the question begun last, and so does catch_up. False: it was stopped.
+    // begin_question takes the ids of a question, and finish_question feeds those that are not fed yet. Returns
+    // false if it was stopped; calling it again continues.
     void begin_question(std::vector<engine::TokenId> ids) { unread_ = std::move(ids); }
     bool finish_question(const std::stop_token& stop);
 
-    // As the session was opened: stopped by the listener, with checkpoints.
+    // The usual way: the listener can stop it, and checkpoints are written.
     Feeding usual() const;
     [[noreturn]] void damaged_stream() const;
 

@@ -1,5 +1,5 @@
-// The journal of turns: what was said and answered, and is not stored yet, or not as it is now. A full disk stops
-// no answer: the turns wait here until they can be stored.
+// The journal: turns that are not stored yet, or not in their current version. A full disk does not stop an answer:
+// the turns wait here until they can be stored.
 #pragma once
 
 #include <list>
@@ -12,18 +12,18 @@
 
 namespace palimpsest::storage {
 
-// The stored answer that another one takes the place of.
+// The stored answer that a new one replaces.
 struct Replacement {
     int64_t answer = 0;
     uint64_t restored_at = 0;          // tokens of the checkpoint that the session went back to
-    engine::SamplerOptions sampling{}; // of the new answer
+    engine::SamplerOptions sampling{}; // for the new answer
 };
 
 struct Turn {
     Message question, reply;
-    size_t part = 0;                          // the question's, in the stream; the reply's follows
-    bool stored = false;                      // an earlier version of it is
-    std::optional<Replacement> replacement{}; // the question is stored already
+    size_t part = 0;                          // index of the question in the stream; the reply follows it
+    bool stored = false;                      // perhaps in an earlier version
+    std::optional<Replacement> replacement{}; // set: the question is stored already, and only the reply is new
 };
 
 class TurnJournal {
@@ -36,18 +36,19 @@ public:
     Turn& begin_replacement(const Message& question, const Replacement& replacement);
     void drop_unstored_replacements();
 
-    // Stores the turns that wait. False: that failed for want of space or another resource (see failure()). After a
-    // write error of the disk (PAL-DISK-02) it is not tried again.
+    // Stores the turns that wait. Returns false if space or another resource is missing (see failure()). After a
+    // disk error (PAL-DISK-02), it does not try again.
     bool store();
     void require_stored(); // as store(), but throws failure()
-    // The turns are stored, but the checkpoint behind them failed.
+    // Records that the checkpoint after the stored turns failed.
     void set_failure(const Error& error) { failure_ = error; }
     const std::optional<Error>& failure() const { return failure_; }
 
     size_t waiting() const { return turns_.size(); }
-    // The message of this part, as it is and is not stored yet; nullptr where it is stored. Until the next change.
+    // Returns the message of this part if it is not stored in its current version, otherwise null. Valid until the
+    // next change.
     const Message* waiting_message(size_t part) const;
-    // The sampling of an answer that takes another one's place, if it is still in the journal.
+    // The sampling of an answer that replaces another one, if it is still in the journal.
     std::optional<engine::SamplerOptions> sampling_of_replacement(int64_t reply) const;
 
 private:

@@ -133,11 +133,11 @@ class CommandTest(unittest.TestCase):
         alone = json.loads(self.succeeds("summarize", other, *SMALL, "--max-tokens", "4", "--json").stdout)
         self.assertEqual(each[1]["answers"], alone["answers"])
         together = json.loads(self.succeeds("summarize", *both).stdout)
-        # Only the first document's first word gets a leading space, so the second document may tokenize differently.
+        # Only the first word of the first document gets a leading space, so the second one may have other tokens here.
         self.assertAlmostEqual(together["coverage"]["tokens_read"],
                                sum(a["coverage"]["tokens_read"] for a in each), delta=2)
 
-    def test_a_failure_leaves_the_file_that_was_there(self):
+    def test_a_failed_command_keeps_the_previous_file(self):
         target = self.file("kept.csv", "before")
         self.fails(3, "PAL-DOC-00", "inspect", os.path.join(self.folder, "missing.txt"), *SMALL, "--map", target)
         with open(target) as file:
@@ -147,7 +147,7 @@ class CommandTest(unittest.TestCase):
         with open(target) as file:
             self.assertTrue(file.read().startswith("layer,head,token\n"))
 
-    def test_the_kept_sets_are_within_the_budget_and_what_the_csv_says(self):
+    def test_the_kept_sets_are_within_the_budget_and_equal_the_csv_map(self):
         target = os.path.join(self.folder, "map.csv")
         document = json.loads(self.succeeds("inspect", self.book, *SMALL, "--json", "--map", target).stdout)
         rows = []
@@ -163,7 +163,7 @@ class CommandTest(unittest.TestCase):
         with open(mapped) as file:
             self.assertEqual([(h["layer"], h["head"]) for h in json.load(file)["heads"]], [(1, 0)])
 
-    def test_the_map_is_drawn_where_the_window_was_built(self):
+    def test_a_build_with_the_window_draws_the_map(self):
         svg, png = os.path.join(self.folder, "map.svg"), os.path.join(self.folder, "map.png")
         drawn = self.run_command("inspect", self.book, *SMALL, "--map", svg)
         if b"which this build does not have" in drawn.stderr:
@@ -179,7 +179,7 @@ class CommandTest(unittest.TestCase):
         with open(png, "rb") as file:
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
-    def test_token_ids_take_the_place_of_a_document(self):
+    def test_token_ids_can_replace_a_document(self):
         ids = self.file("ids.txt", " ".join(str(i % 300 + 3) for i in range(200)))
         document = json.loads(self.succeeds("inspect", "--token-ids", ids, *SMALL, "--json").stdout)
         self.assertEqual(document["tokens_seen"], 200)
@@ -287,7 +287,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(count.stdout, self.succeeds("tokenize", self.book, "--count", "--model", MODEL).stdout)
         self.assertEqual(count.stderr, b"")
 
-    def test_the_default_model_is_set_and_undone(self):
+    def test_the_default_model_is_set_and_reset(self):
         places, home = self.machine()
         config = os.path.join(home["XDG_CONFIG_HOME"], "palimpsest", "config.json")
         os.makedirs(os.path.dirname(config))
@@ -337,7 +337,7 @@ class CommandTest(unittest.TestCase):
         doctor = json.loads(self.succeeds("doctor", "--json", **home).stdout)
         self.assertIn({"option": "model", "value": "tiny", "origin": "config.json"}, doctor["options"])
 
-    def test_models_that_cannot_be_run_are_passed_over_as_the_default_and_named(self):
+    def test_models_that_cannot_run_are_reported_and_not_the_default(self):
         home = os.path.join(self.folder, "skipping")
         models = os.path.join(home, "palimpsest", "models")
         os.makedirs(models)
@@ -392,7 +392,7 @@ class CommandTest(unittest.TestCase):
 
     # -- errors: a code, one sentence, and nothing on standard output --------------------------------------------
 
-    def test_wrong_command_lines(self):
+    def test_wrong_command_lines_are_refused(self):
         self.assertIn("did you mean 'summarize'?", self.fails(2, "PAL-OPTION-01", "sumarize", self.book))
         self.assertIn("did you mean 'show'?", self.fails(2, "PAL-OPTION-01", "policies", "shwo", "treekv"))
         self.assertIn("see palimpsest models --help", self.fails(2, "PAL-OPTION-01", "models", "zzzzzzzz"))
@@ -431,7 +431,7 @@ class CommandTest(unittest.TestCase):
         error = json.loads(self.run_command(*wrong, "--json", LC_ALL="de_DE.UTF-8").stderr)  # for scripts
         self.assertEqual((error["text"], error["hint"]), ("there is no such policy", "did you mean 'treekv'?"))
 
-    def test_missing_and_unsuitable_inputs(self):
+    def test_missing_and_unsuitable_inputs_are_refused(self):
         self.fails(3, "PAL-DOC-00", "summarize", os.path.join(self.folder, "missing.txt"), *SMALL)
         self.fails(3, "PAL-MODEL-00", "summarize", self.book, "--model", "no-such-model")
         self.fails(1, "PAL-DOC-01", "summarize", self.folder, *SMALL)
@@ -449,7 +449,7 @@ class CommandTest(unittest.TestCase):
         self.fails(1, "PAL-DOC-02", "summarize", self.file("picture.txt", b"\x89PNG\r\n\x1a\n"), *SMALL)
         self.fails(4, "PAL-BUDGET-02", "inspect", self.book, "--model", MODEL, "--chunk", "16", "--policy", "full")
 
-    def test_a_truncated_model(self):
+    def test_a_truncated_model_is_refused(self):
         with open(MODEL, "rb") as file:
             whole = file.read()
         for size in (0, 10, 400, len(whole) // 2, len(whole) - 1):
@@ -468,7 +468,7 @@ class CommandTest(unittest.TestCase):
 
     # -- pipes, terminals, signals --------------------------------------------------------------------------------
 
-    def test_a_closed_pipe_is_quiet(self):
+    def test_a_closed_pipe_is_not_reported(self):
         process = subprocess.Popen([PROGRAM, "tokenize", self.file("long.txt", WORDS * 5000), "--model", MODEL],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
         process.stdout.readline()
@@ -487,7 +487,7 @@ class CommandTest(unittest.TestCase):
         self.assertIn(b"[PAL-DISK-01]", result.stderr)
 
     def test_control_characters_of_an_answer_are_visible_unless_raw(self):
-        # At this temperature the random model samples byte pieces, including control characters.
+        # At this temperature the model, whose weights are random, samples single bytes, also control characters.
         arguments = ["summarize", self.book, *SMALL, "--temperature", "5", "--seed", "3", "--max-tokens", "200"]
         text = self.run_command(*arguments).stdout.decode()
         self.assertEqual([c for c in text if ord(c) < 32 and c not in "\n\t"], [])
@@ -530,7 +530,7 @@ class CommandTest(unittest.TestCase):
         return times.ru_utime + times.ru_stime
 
     def takes_signals(self, process):
-        """Whether the program handles SIGINT, or blocks it for a thread that waits for it."""
+        """Whether the program has set up its signal handling: it handles SIGINT, or blocks it for a waiting thread."""
         masks = self.status_of(process)
         return any(int(masks[mask], 16) >> (signal.SIGINT - 1) & 1 for mask in ("SigBlk", "SigCgt"))
 
@@ -542,7 +542,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(process.wait(PATIENCE), 130)
         process.communicate()
 
-    def test_interrupt_and_terminate(self):
+    def test_sigint_and_sigterm_stop_the_command(self):
         self.assertEqual(self.interrupted(signal.SIGINT), 130)
         self.assertEqual(self.interrupted(signal.SIGTERM), 143)
 

@@ -66,7 +66,7 @@ std::string book(const std::string& keeper)
 
 } // namespace
 
-TEST_CASE("a changed page changes the summary, and nothing else does")
+TEST_CASE("a summary is reproducible, and a changed page changes it")
 {
     const auto summary = [](const std::string& text) {
         const TextFile file(text);
@@ -110,7 +110,7 @@ TEST_CASE("a session keeps its system prompt and refuses another")
     std::filesystem::remove_all(database);
 }
 
-TEST_CASE("models show says how turns are framed")
+TEST_CASE("models show names the framing of turns")
 {
     const auto shown = command({"models", "show", tiny_model, "--json"});
     CHECK(nlohmann::json::parse(shown.out)["framing"] ==
@@ -119,7 +119,7 @@ TEST_CASE("models show says how turns are framed")
           "the model's own template");
 }
 
-TEST_CASE("questions do not see one another unless they are to")
+TEST_CASE("each question is answered without the others unless --continue is given")
 {
     const TextFile file(book("Ann Holt"));
     const auto answers = [&](std::vector<std::string> questions, bool go_on) {
@@ -144,7 +144,7 @@ TEST_CASE("questions do not see one another unless they are to")
     CHECK(talk[1] != both[1]);
 }
 
-TEST_CASE("the prompt of ask stands around the question")
+TEST_CASE("ask puts the question into its prompt")
 {
     const TextFile file(book("Ann Holt"));
     const auto ask = [&](const std::string& question, const std::vector<std::string>& more) {
@@ -164,7 +164,7 @@ TEST_CASE("the prompt of ask stands around the question")
     CHECK(command({"ask", file.name(), "who?", "--model", tiny_model, "--prompt", "Be brief."}).status == 2);
 }
 
-TEST_CASE("an answer that was cut says so, and one that stopped does not")
+TEST_CASE("the receipt reports an answer that --max-tokens cut, not one that --stop ended")
 {
     const TextFile file(book("Ann Holt"));
     const std::vector<std::string> common = {"--model", tiny_model, "--budget", "100", "--chunk", "32"};
@@ -191,7 +191,7 @@ TEST_CASE("an answer that was cut says so, and one that stopped does not")
     CHECK(command(asked).status == 0);
 }
 
-TEST_CASE("the time that is left follows from the rate of this run")
+TEST_CASE("the remaining time is computed from the speed of this run")
 {
     std::istringstream in;
     std::ostringstream out, err;
@@ -208,7 +208,7 @@ TEST_CASE("the time that is left follows from the rate of this run")
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     meter.update(session, {.tokens_seen = 1000001}, 0, 1000002);
     const auto event = nlohmann::json::parse(err.str());
-    CHECK(event["seconds_left"].get<double>() >= 0.02); // one token is left; the one before took 20 ms
+    CHECK(event["seconds_left"].get<double>() >= 0.02); // one token is left, and the previous one took 20 ms
     CHECK(event["bytes_written"] == 77);
     err.str("");
     ConsoleListener lines(console, false);
@@ -218,7 +218,7 @@ TEST_CASE("the time that is left follows from the rate of this run")
     CHECK(err.str().starts_with("Reading book  60 % - 1,600 tokens"));
 }
 
-TEST_CASE("lists of policies split at commas that start a policy")
+TEST_CASE("a list of policies is split at the commas that precede a policy name")
 {
     CHECK(split_policies("treekv,streaming") == std::vector<std::string>{"treekv", "streaming"});
     CHECK(split_policies("treekv:sinks=4,recent=8,lacache:span=2,overlap=1,full") ==
@@ -226,7 +226,7 @@ TEST_CASE("lists of policies split at commas that start a policy")
     CHECK(parse_lengths("--lengths", "1k,500,1M") == std::vector<uint64_t>{1024, 500, 1048576});
 }
 
-TEST_CASE("bytes are read and written with units")
+TEST_CASE("numbers of bytes are parsed and formatted with units")
 {
     CHECK(parse_bytes("512MiB") == 512u << 20);
     CHECK(parse_bytes("1.5 GB") == 1500000000u);
@@ -239,7 +239,7 @@ TEST_CASE("bytes are read and written with units")
     CHECK(format_count(12) == "12");
 }
 
-TEST_CASE("text for a terminal shows what would act on it")
+TEST_CASE("control characters are escaped in text for a terminal")
 {
     CHECK(visible("a\tb\nc") == "a\tb\nc");
     CHECK(visible("\x1b[31mred\r") == "\\x1b[31mred\\x0d");
@@ -279,7 +279,7 @@ engine::RetentionMap ragged_map()
 
 } // namespace
 
-TEST_CASE("the picture weighs the heads of a layer alike, however long their lists are")
+TEST_CASE("the picture averages the heads of a layer, however long their lists are")
 {
     const std::string picture = unicode_picture(ragged_map(), {}, 40);
     CHECK(picture.find("    1 │                   ▄\n") != std::string::npos);
@@ -302,7 +302,7 @@ TEST_CASE("reach and overlap count slots, so that a long list weighs more than a
     CHECK(engine::overlap(ragged_map(), other) == Approx(21.0 / 41));
 }
 
-TEST_CASE("lengths of lists are told by layer")
+TEST_CASE("lengths of lists are averaged by layer")
 {
     const storage::ListLengths lengths = storage::ListLengths::of(ragged_map());
     CHECK(lengths.layers == std::vector<double>{15, 0.5});
@@ -314,7 +314,7 @@ TEST_CASE("lengths of lists are told by layer")
     CHECK(storage::ListLengths::of(equal).even());
 }
 
-TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens")
+TEST_CASE("the budget option sets a policy parameter or a number of tokens")
 {
     CommonOptions options;
     options.policy = "snapkv";
@@ -338,7 +338,7 @@ TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens
     CHECK(options.session(model).budget == engine::no_budget);
 }
 
-TEST_CASE("an answer that was generated again is shown as replaced, and goes along with the session")
+TEST_CASE("a replaced answer is shown as such, also in an imported and in a forked session")
 {
     const std::string folder =
         (std::filesystem::temp_directory_path() / ("palimpsest-shown-" + std::to_string(getpid()))).string();

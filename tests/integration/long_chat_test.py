@@ -18,7 +18,7 @@ def anonymous_memory(pid):
 
 
 class LongChatTest(ProgramTest):
-    def test_a_chat_far_beyond_the_context(self):
+    def test_a_chat_far_beyond_the_context_is_saved_in_bounded_memory(self):
         chat = self.start("chat", "--session", "long", *SMALL, "--seed", "3", "--max-tokens", "60", "--events",
                           stdout=subprocess.DEVNULL)
         said, memory, tokens = [], [], 0
@@ -38,8 +38,8 @@ class LongChatTest(ProgramTest):
         self.assertEqual([m["role"] for m in shown["messages"]], ["user", "assistant"] * len(said))
         self.assertEqual(shown["states"][0]["tokens_seen"], tokens)
         self.run_command("sessions", "verify", "long")
-        # The database's page cache keeps filling for some thousand turns; keeping all tokens would take more than
-        # that.
+        # Memory may grow a little, because the database's page cache fills for some thousand turns; but keeping all
+        # tokens would take more than twice the limit.
         quarter = len(memory) // 4
         early, late = max(memory[quarter:2 * quarter]), max(memory[-quarter:])
         grown = (late - early) * 1024 / (tokens * 5 // 8)  # from the middle of one quarter to the middle of the other

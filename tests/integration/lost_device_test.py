@@ -32,13 +32,13 @@ class DeviceTest(ProgramTest):
 
 class LostDeviceTest(DeviceTest):
     def read(self, name):
-        # Interval 0 stores a checkpoint at every opportunity, so their places do not depend on the clock.
+        # Interval 0 stores a checkpoint at every opportunity, so that their positions do not depend on the clock.
         return ["read", self.book, "--session", name, *SMALL, "--checkpoint-seconds", "0", "--events", "--json"]
 
     def losses(self, result):
         return [event for event in events_of(result.stderr) if event.get("event") == "device_lost"]
 
-    def test_a_reading_goes_on_where_its_last_state_is(self):
+    def test_a_reading_continues_from_its_last_checkpoint(self):
         whole = self.on_device(*self.read("whole"))
         self.assertEqual(json.loads(whole.stdout)["backend"]["name"], "cuda:0")
         states = [0] + [e["tokens_seen"] for e in events_of(whole.stderr) if e["event"] == "checkpoint"]
@@ -69,7 +69,7 @@ class LostDeviceTest(DeviceTest):
         self.assertGreaterEqual(lost_in_reading, 2)
         self.assert_sound()
 
-    def test_states_of_another_target_are_left_and_the_text_is_read_again(self):
+    def test_without_a_checkpoint_that_the_cpu_can_use_the_text_is_read_again(self):
         self.run_command(*self.read("cpu"))
         result = self.on_device(*self.read("lost"), fail_after=8000, target="sm_90")
         self.assertEqual(len(self.losses(result)), 1)
@@ -84,7 +84,7 @@ class LostDeviceTest(DeviceTest):
         answer = self.on_device("ask", "--session", "s", "who?", "--max-tokens", "8", "--json")
         self.assertEqual(json.loads(answer.stdout)["backend"]["name"], "cuda:0")
 
-    def test_an_answer_goes_on_behind_what_was_said(self):
+    def test_an_answer_continues_after_its_last_token(self):
         chat = lambda name: ["chat", "--session", name, *SMALL, "--temperature", "0.7", "--seed", "3", "--max-tokens", "300",
                              "--events"]
         turns = b"one\ntwo\n"
@@ -99,7 +99,7 @@ class LostDeviceTest(DeviceTest):
             lost += len(self.losses(result))
         self.assertGreaterEqual(lost, 3)
 
-    def test_what_saves_nothing_begins_anew(self):
+    def test_a_command_without_a_session_starts_again_on_the_cpu(self):
         command = ["summarize", self.book, *SMALL, "--max-tokens", "16"]
         cpu = self.run_command(*command)
         result = self.on_device(*command, fail_after=2000)
@@ -111,7 +111,7 @@ class LostDeviceTest(DeviceTest):
 
 
 class SmallDeviceTest(DeviceTest):
-    def test_what_does_not_fit_is_refused_with_what_would(self):
+    def test_a_budget_that_does_not_fit_is_refused_with_one_that_does(self):
         short = self.file("short.txt", text(400, 8))
 
         def look(budget, free, status):

@@ -78,12 +78,12 @@ class PolicyTest(ProgramTest):
                 uneven = len(set(lengths)) > 1
                 self.assertEqual(b"\nkept: " in b"\n" + picture.stderr, uneven)
 
-    def test_budgets_are_spread_where_a_policy_says_so(self):
+    def test_policies_that_spread_the_budget_give_lists_different_lengths(self):
         for name in RAGGED:
             shown = self.document("inspect", self.book, *SMALL, "--policy", name)
             self.assertGreater(len({len(h["tokens"]) for h in shown["heads"]}), 1, name)
 
-    def test_memory_and_slots_are_those_of_the_lists(self):
+    def test_the_reported_slots_hold_all_kept_tokens(self):
         for name in [p["name"] for p in self.policies if p["name"] not in KEEPS_ALL]:
             with self.subTest(policy=name):
                 result = self.run_command("inspect", self.book, *SMALL, "--policy", name, "--events", "--json")
@@ -93,10 +93,9 @@ class PolicyTest(ProgramTest):
                 self.assertLessEqual(last["slots_used"], last["slots_capacity"])
                 self.assertGreaterEqual(last["slots_capacity"], kept)
 
-    def test_a_policy_that_reads_only_a_part_is_measured_by_that(self):
+    def test_retrieval_policies_are_measured_token_by_token(self):
         settings = ["--model", MODEL, "--chunk", "16"]
-        # With p = 1 and a budget for everything, twilight attends to all tokens: token by token it equals full
-        # attention.
+        # With p = 1 and a budget for all tokens, twilight attends to all of them, so that it equals full attention.
         policies = {"full": [], "twilight:p=1,skip_layers=0": [], "twilight:p=0.05,skip_layers=0": ["--budgets", "32"],
                     "quest:page=4,skip_layers=0": ["--budgets", "32"]}
         loss = {}
@@ -113,7 +112,7 @@ class PolicyTest(ProgramTest):
         for policy in policies:
             self.assertAlmostEqual(loss["eval", policy], loss["compare", policy], delta=1e-3)
 
-    def test_a_policy_that_reads_only_a_part_says_so(self):
+    def test_retrieval_policies_report_what_they_keep_and_read(self):
         arguments = ["summarize", self.book, "--model", MODEL, "--chunk", "16", "--max-tokens", "24"]
         full = self.document(*arguments, "--policy", "full")
         for policy in ("quest:page=4,skip_layers=0", "twilight:page=4,skip_layers=0,p=0.05"):
@@ -142,7 +141,7 @@ class PolicyTest(ProgramTest):
                 self.assertTrue(all(0 < length <= 64 for length in budgets["layers"]), budgets)
                 self.assertEqual(read("auto:25%")["policy"]["budget"], chosen["coverage"]["tokens_in_input"] // 4)
 
-    def test_what_was_chosen_is_said(self):
+    def test_chosen_budgets_are_reported(self):
         result = self.run_command("summarize", self.book, "--model", MODEL, "--chunk", "16", "--budget", "auto:64",
                                   "--policy", "h2o", "--max-tokens", "4")
         self.assertRegex(result.stderr.decode(), r"\nkept:     [\d.]+ to [\d.]+ tokens per layer and head, [\d.]+ on average; "
@@ -174,7 +173,7 @@ class PolicyTest(ProgramTest):
         self.document("read", self.book, "--session", "fixed", *cache, "--budget", "64")
         self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "fixed", "--budget", "auto")
 
-    def test_budgets_that_cannot_be(self):
+    def test_impossible_budgets_are_refused(self):
         inspect = ["inspect", self.book, "--model", MODEL, "--chunk", "16"]
         for name in {p["name"] for p in self.policies} - set(CHOOSES):
             with self.subTest(policy=name):
@@ -211,7 +210,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual(who["tokens_seen"], blind["tokens_seen"])
         self.assertEqual([len(h["tokens"]) for h in self.kept("who")], [len(h["tokens"]) for h in self.kept("blind")])
 
-    def test_inspect_reads_with_a_question_in_mind(self):
+    def test_inspect_can_be_steered_by_a_question(self):
         def inspect(*more, budget="64"):
             return self.document("inspect", self.book, "--model", MODEL, "--chunk", "16", "--budget", budget, "--policy",
                                  "snapkv", *more)
@@ -230,7 +229,7 @@ class PolicyTest(ProgramTest):
         self.steered("s", None)
         self.fails(2, "PAL-OPTION-01", "inspect", "--session", "s", "--question", "who?")
 
-    def test_receipts_of_events_say_the_protocol(self):
+    def test_receipts_in_events_name_the_protocol(self):
         def receipt(*arguments):
             result = self.run_command(*arguments, "--events")
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -272,7 +271,7 @@ class PolicyTest(ProgramTest):
             self.assertEqual(self.document("read", self.book, "--session", name)["question"], "who wrote the book?")
             self.assertEqual(self.state(name), state)
 
-    def test_what_is_said_to_a_steered_session_is_taken_in_again_alike(self):
+    def test_a_steered_session_with_a_chat_is_read_again_bit_for_bit(self):
         other = self.file("other.txt", text(60, 2))
         self.steered("s", "who wrote the book?")
         self.run_command("chat", "--session", "s", "--max-tokens", "5", "--temperature", "0", stdin=b"who?\nand where was the sea?\n")
@@ -283,7 +282,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual(self.kept("s"), kept)
         self.assertEqual(self.state("s"), state)
 
-    def test_a_reading_that_was_stopped_goes_on_bit_for_bit(self):
+    def test_a_reading_that_was_stopped_continues_bit_for_bit(self):
         book = self.file("long.txt", text(200000 if FULL else 20000, 3))
         for policy, question in [("snapkv", "who wrote the book?"), ("h2o:budget=auto", "was the sea calm?"),
                                  *((name, None) for name in RAGGED)]:
@@ -328,7 +327,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual(self.document("sessions", "show", "s")["question"], "Say who wrote it.")
         self.fails(2, "PAL-OPTION-01", *arguments, "--question-last", "--session", "t")
 
-    def test_document_and_question_as_one_input(self):
+    def test_question_last_makes_document_and_question_one_input(self):
         for policy in ("snapkv", "snapkv:schedule=once"):
             last = self.document("ask", self.book, "who wrote?", "--prompt", "{}", *SMALL, "--policy", policy, "--question-last",
                                  "--max-tokens", "8")
@@ -336,10 +335,10 @@ class PolicyTest(ProgramTest):
             self.assertEqual(last["coverage"]["tokens_read"], last["coverage"]["tokens_in_input"])
         everything = ["ask", self.book, "who wrote?", "--model", MODEL, "--chunk", "16", "--policy", "full", "--max-tokens", "8",
                       "--prompt", "{}"]
-        # When everything is kept, the place of the question makes no difference.
+        # When all tokens are kept, it makes no difference whether the question is known while reading.
         self.assertEqual(self.document(*everything, "--question-last")["answers"], self.document(*everything)["answers"])
 
-    def test_evicting_once_is_at_the_end_of_the_first_text_of_a_session(self):
+    def test_schedule_once_evicts_at_the_end_of_the_first_text(self):
         settings = ["--session", "s", *SMALL, "--policy", "snapkv:window=8,schedule=once"]
         kept = lambda: {len(head["tokens"]) for head in self.document("inspect", "--session", "s")["heads"]}
         first = self.document("read", self.file("first.txt", text(40, 1)), *settings)["tokens_seen"]
@@ -349,7 +348,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual(kept(), {BUDGET + both - first})
         self.assertIn("after the first text", self.fails(4, "PAL-BUDGET-02", "read", self.file("third.txt", text(80, 3)), *settings))
 
-    def test_questions_that_cannot_be_kept_in_mind(self):
+    def test_questions_that_cannot_steer_are_refused(self):
         for name in UNSCORED:
             with self.subTest(policy=name):
                 budget = [] if name in KEEPS_ALL else ["--budget", "64"]
@@ -380,7 +379,7 @@ class PolicyTest(ProgramTest):
 
     # -- positions -----------------------------------------------------------------------------------------------------
 
-    def test_original_positions_only_where_the_whole_stream_fits(self):
+    def test_original_positions_are_used_only_if_the_whole_stream_fits(self):
         long_book = self.file("long.txt", text(600, 4))
         measure = lambda book, *more: self.document("eval", "ppl", book, *SMALL, "--policies", "snapkv,h2o", *more)["results"]
         compare = lambda book: self.document("compare", book, *SMALL, "--policies", "snapkv,h2o")["results"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the engine to the transformers library on two real model files, which PyPI packages carry.
+"""Compares the engine with the transformers library on two real model files, which PyPI packages carry.
 
     tests/integration/real_models.py PROBE [--cache FOLDER] [--only NAME] [--text FILE ...]
 

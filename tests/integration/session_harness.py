@@ -68,18 +68,18 @@ class Terminal:
         del self.shown[:self.shown.index(what) + len(what)]
 
     def wait_until(self, condition):
-        """Keeps reading: the program blocks while its output is not read."""
+        """Waits for the condition, reading the output meanwhile, because the program blocks while it is not read."""
         wait_until(lambda: self.read(0) or condition())
 
     def write(self, keys):
-        """Keeps reading, for the same reason."""
+        """Writes all keys, reading the output meanwhile."""
         while keys:
             self.read(0)
             if select.select([], [self.file], [], 0.01)[1]:
                 keys = keys[os.write(self.file, keys[:1024]):]
 
     def write_what_fits(self, keys):
-        """Reads nothing. Returns the keys that the terminal does not accept."""
+        """Writes keys without reading the output. Returns the keys that the terminal did not accept."""
         while keys and select.select([], [self.file], [], 0.1)[1]:
             keys = keys[os.write(self.file, keys[:1024]):]
         return keys

@@ -37,7 +37,7 @@ class SessionTest(ProgramTest):
     def kept(self, session):
         return self.document("inspect", "--session", session)["heads"]
 
-    def test_a_size_below_that_of_the_text_is_an_error_of_gc(self):
+    def test_gc_refuses_a_size_below_that_of_the_text(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         self.fails(1, "PAL-DB-08", "sessions", "gc", "--max-size", "0.001MB")
         freed = self.run_command("sessions", "gc", "--max-size", "0.001MB", "--json", status=1)
@@ -46,7 +46,7 @@ class SessionTest(ProgramTest):
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def test_what_was_read_is_there_without_reading(self):
+    def test_a_stored_document_is_not_read_again(self):
         read = self.document("read", self.book, "--session", "one", *SMALL)
         self.assertEqual(read["coverage"]["tokens_read"], read["coverage"]["tokens_in_input"])
         self.assertEqual(self.kept("one"), self.document("inspect", self.book, *SMALL)["heads"])
@@ -58,7 +58,7 @@ class SessionTest(ProgramTest):
         # Asking changed nothing, and reading again feeds no tokens.
         self.assertEqual(self.document("read", self.book, "--session", "one", *SMALL)["tokens_seen"], read["tokens_seen"])
 
-    def test_two_documents_in_one_session(self):
+    def test_a_session_can_hold_two_documents(self):
         other = self.file("other.txt", text(600, 2))
         self.run_command("read", self.book, "--session", "two", *SMALL)
         both = self.document("read", other, "--session", "two", *SMALL)
@@ -75,7 +75,7 @@ class SessionTest(ProgramTest):
         process.communicate(timeout=PATIENCE)
         return process.returncode
 
-    def test_reading_goes_on_after_ctrl_c(self):
+    def test_reading_continues_after_ctrl_c(self):
         book = self.file("long.txt", text(LONG, 3))
         expected = self.document("read", book, "--session", "whole", *SMALL)
         whole = self.kept("whole")
@@ -97,7 +97,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(again["tokens_seen"], expected["tokens_seen"])
         self.assertEqual(self.kept("cut"), whole)
 
-    def test_reading_goes_on_after_kill(self):
+    def test_reading_continues_after_a_kill(self):
         book = self.file("long.txt", text(LONG, 4))
         begin = time.monotonic()
         expected = self.document("read", book, "--session", "whole", *SMALL)
@@ -149,7 +149,7 @@ class SessionTest(ProgramTest):
             self.run_command("read", "-", "--session", "one", stdin=b"the keeper wrote\n")
             self.assertEqual(documents(), expected)
 
-    def test_a_file_that_changes_while_it_is_partly_read_goes_on_as_it_was(self):
+    def test_a_file_that_changes_while_partly_read_is_completed_from_what_is_stored(self):
         content = text(LONG, 12)
         book = self.file("long.txt", content)
         expected = self.document("read", book, "--session", "whole", *SMALL)
@@ -167,7 +167,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(self.kept("cut"), whole)
         self.fails(1, "PAL-DOC-06", "read", book, "--session", "cut", *SMALL)
 
-    def test_progress_goes_on_where_it_was(self):
+    def test_progress_continues_from_where_the_reading_was_stopped(self):
         book = self.file("long.txt", text(LONG, 13))
 
         def stop(process):
@@ -244,7 +244,7 @@ class SessionTest(ProgramTest):
         with open(log) as lines:
             return sum(("pwrite64(" in line or "sync(" in line) for line in lines)
 
-    def test_a_pipe_that_is_given_again_goes_on(self):
+    def test_a_partly_read_pipe_continues_when_it_is_piped_again(self):
         book = text(LONG, 4).encode()
         whole = self.start("read", "-", "--session", "whole", *SMALL)
         whole.communicate(book, timeout=PATIENCE)
@@ -291,7 +291,7 @@ class SessionTest(ProgramTest):
 
     # -- chat ------------------------------------------------------------------------------------------------------
 
-    def test_a_chat_is_saved_after_every_turn_and_goes_on(self):
+    def test_a_chat_is_saved_after_every_turn_and_can_be_continued(self):
         chat = lambda name, lines, *more: self.document(
             "chat", "--session", name, *SMALL, "--max-tokens", "12", "--seed", "7", *more, stdin=lines.encode())["turns"]
         whole = chat("whole", "one\ntwo\nthree\nfour\n")
@@ -302,14 +302,14 @@ class SessionTest(ProgramTest):
         self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 4)
         self.assertEqual([m["text"] for m in messages[::2]], ["one", "two", "three", "four"])
 
-    def test_a_chat_that_is_not_saved_leaves_nothing(self):
+    def test_a_chat_with_no_save_creates_no_database(self):
         answers = self.document("chat", "--no-save", *SMALL, "--max-tokens", "8", stdin=b"one\ntwo\n")["turns"]
         self.assertEqual([a["message"] for a in answers], ["one", "two"])
         self.assertFalse(os.path.exists(os.path.join(self.folder, "palimpsest")))
         self.fails(2, "PAL-OPTION-01", "read", self.book, "--session", "x", "--no-save", *SMALL)
         self.fails(1, "PAL-DOC-03", "read", self.file("empty.txt", ""), "--session", "x", *SMALL)
 
-    def test_a_terminal_edits_pastes_and_takes_back(self):
+    def test_a_terminal_supports_editing_pasting_and_undo(self):
         terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "6")
         messages = lambda: [m["text"] for m in self.document("sessions", "show", "t")["messages"] if m["role"] == "user"]
         terminal.wait_for(b"> ")
@@ -343,7 +343,7 @@ class SessionTest(ProgramTest):
             self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "8", stdin=b"and now?\n")
             self.run_command("sessions", "verify", name)
 
-    def test_an_answer_that_a_crash_cut_short_is_stopped_and_not_growing(self):
+    def test_an_answer_that_a_crash_cut_short_is_marked_as_stopped(self):
         process = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "1000000", "--events")
         process.stdin.write(b"go on\n")
         process.stdin.flush()
@@ -364,7 +364,8 @@ class SessionTest(ProgramTest):
         return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
 
     def chat_with_failing_writes(self, first, last, lines, name):
-        """Opens the session in a chat whose later writes `first` to `last` fail with ENOSPC; no `last`: all of them."""
+        """Chats with the session. Once it is open, its writes `first` to `last` fail with ENOSPC, or without `last` all
+        from `first` on."""
         log = os.path.join(self.folder, "trace")
         subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64", PROGRAM, "chat", "--session", name],
                        stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=PATIENCE, env=self.traced)
@@ -375,7 +376,7 @@ class SessionTest(ProgramTest):
         return subprocess.run([*trace, PROGRAM, "chat", "--session", name, "--max-tokens", "12", "--json"], input=lines,
                               capture_output=True, timeout=PATIENCE, env=self.traced)
 
-    def test_a_full_disk_stops_no_answer(self):
+    def test_a_full_disk_does_not_stop_an_answer(self):
         if not self.traces():
             self.skipTest("strace is not there, or not allowed")
         first = lambda name: self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "12", stdin=b"zero\n")
@@ -383,8 +384,8 @@ class SessionTest(ProgramTest):
         first("whole")
         expected = self.document("chat", "--session", "whole", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
 
-        # No space from the first turn on: both answers are given; a note and the final error say that they are not
-        # saved.
+        # Without space from the first turn on, both messages are answered; a note and the final error say that the
+        # turns are not saved.
         first("full")
         full = self.chat_with_failing_writes(1, None, b"one\ntwo\n", "full")
         errors = full.stderr.decode()
@@ -400,7 +401,7 @@ class SessionTest(ProgramTest):
         again = self.document("chat", "--session", "full", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
         self.assertEqual(again, expected)
 
-        # There is space again during the second turn: all turns are saved.
+        # When there is space again during the second turn, both turns are saved.
         first("later")
         later = self.chat_with_failing_writes(1, 2, b"one\ntwo\n", "later")
         self.assertEqual(later.returncode, 0, later.stderr)
@@ -427,7 +428,7 @@ class SessionTest(ProgramTest):
                 break
         self.assertGreater(moment, 5)
 
-    def test_a_file_that_may_not_grow_stops_no_answer(self):
+    def test_a_file_size_limit_does_not_stop_an_answer(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "12", stdin=b"zero\n")
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (33000, 33000))
         process = self.start("chat", "--session", "one", "--max-tokens", "12", preexec_fn=limit)
@@ -440,7 +441,7 @@ class SessionTest(ProgramTest):
 
     # -- options on an existing session ----------------------------------------------------------------------------
 
-    def test_sampling_of_a_run_is_that_of_its_command_line(self):
+    def test_each_command_samples_as_its_own_command_line_says(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         # The prompt is the bare question, as in a chat.
         sampled = ["--temperature", "1.5", "--seed", "3", "--max-tokens", "24", "--prompt", "{}"]
@@ -455,7 +456,7 @@ class SessionTest(ProgramTest):
         summary = lambda *more: self.document("summarize", self.book, "--session", "one", "--max-tokens", "24", *more)
         self.assertNotEqual(summary(*sampled[:4])["answers"], summary()["answers"])
 
-        # A chat samples by default, however the session was created; asking afterwards is still greedy.
+        # A chat samples by default, whichever command created the session; `ask` afterwards is still greedy.
         first = lambda name, *more: self.document("chat", "--session", name, "--max-tokens", "24", *more, stdin=b"who?\n")
         for name in ("cold", "warm", "own"):
             self.run_command("sessions", "fork", "one", name)
@@ -477,7 +478,7 @@ class SessionTest(ProgramTest):
         chat("parts", "five\n", "--temperature", "0")
         self.assertEqual(chat("parts", "six\n")["temperature"], 1.2)
 
-    def test_a_session_whose_cache_is_quantised_goes_on_bit_for_bit(self):
+    def test_a_session_with_a_quantised_cache_continues_bit_for_bit(self):
         begun = ["--model", SHIPPED, "--budget", "64", "--chunk", "16", "--kv-type", "q8"]
         chat = lambda name, lines, *more: self.document("chat", "--session", name, "--max-tokens", "12", *more,
                                                         stdin=lines.encode())
@@ -493,7 +494,7 @@ class SessionTest(ProgramTest):
         self.assertNotEqual(self.state("wider"), self.state("whole"))
         self.assertEqual(len(again["turns"]), 4)
 
-    def test_cache_options_that_are_not_the_sessions_are_refused(self):
+    def test_cache_options_that_differ_from_the_sessions_are_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         resolved = self.document("sessions", "show", "one")["options"]["policy"]
         for option, other, same in (("--budget", "128", "64"), ("--chunk", "32", "16"), ("--policy", "streaming", "treekv"),
@@ -506,7 +507,7 @@ class SessionTest(ProgramTest):
                     self.assertIn(value, sentence)
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
-        # Pins take slots of the policy's own, but change no option.
+        # Pins take slots that the policy would use, but change no option.
         self.run_command("chat", "--session", "one", "--pin", "3-9")
         for same in ("treekv", resolved):
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--policy", same)
@@ -544,7 +545,7 @@ class SessionTest(ProgramTest):
         for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
             self.fails(2, "PAL-OPTION-01", "compare", *arguments)
 
-    def test_a_long_question_can_be_stopped_and_the_chat_goes_on(self):
+    def test_a_long_question_can_be_stopped_and_the_chat_continued(self):
         chat = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "4")
         chat.stdin.write(text(LONG // 2, 7).replace("\n", " ").encode() + b"\n")
         chat.stdin.flush()
@@ -561,7 +562,7 @@ class SessionTest(ProgramTest):
         self.run_command("sessions", "strip", "one")
         self.assertEqual(self.kept("one"), kept)
 
-    def test_an_answer_of_no_tokens_is_taken_in_again_too(self):
+    def test_an_answer_without_tokens_is_replayed_too(self):
         wild = ["--temperature", "100", "--seed", "38", "--max-tokens", "1"]
         said = self.document("chat", "--session", "one", *SMALL, *wild, stdin=b"hello\n" * 4)["turns"]
         self.assertIn(("", "end_of_text"), [(turn["answer"], turn["end"]) for turn in said])
@@ -573,7 +574,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(again, whole)
         self.assertEqual(self.kept("one"), self.kept("two"))
 
-    def test_an_answer_killed_before_its_first_word_is_taken_in_alike(self):
+    def test_an_answer_killed_before_its_first_word_is_replayed_bit_for_bit(self):
         greedy = ["--temperature", "0"]
         self.run_command("chat", "--session", "one", *SMALL, *greedy, "--max-tokens", "2", stdin=b"first\n")
         chat = self.start("chat", "--session", "one", *greedy, "--max-tokens", "90000")
@@ -601,7 +602,7 @@ class SessionTest(ProgramTest):
         self.run_command("chat", "--session", "long", *SMALL, stdin=b"word " * 4000000 + b"\n", status=2)
         self.assertEqual(self.document("sessions", "show", "long")["messages"], [])
 
-    def test_settings_that_cannot_be_read_are_said(self):
+    def test_unreadable_settings_are_reported(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "2", stdin=b"hi\n")
         for options in ('{"budget": "x"}', '{"model": 5}', "no json", '{"temperature": {}}'):
             with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
@@ -609,7 +610,7 @@ class SessionTest(ProgramTest):
             self.fails(1, "PAL-DB-03", "ask", "--session", "one", "who?")
             self.assertEqual(self.document("sessions", "show", "one")["messages"][0]["text"], "hi")
 
-    def test_a_stopped_question_can_be_taken_back(self):
+    def test_a_stopped_question_can_be_undone(self):
         terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "6")
         terminal.wait_for(b"> ")
         terminal.write(b"/undo\r")
@@ -630,7 +631,7 @@ class SessionTest(ProgramTest):
         self.run_command("sessions", "strip", "t")
         self.assertEqual(self.kept("t"), kept)
 
-    def test_what_is_pasted_during_an_answer_is_all_there(self):
+    def test_text_pasted_during_an_answer_is_complete(self):
         first, second = (text(words, 7).replace("\n", " ").strip() for words in (60000, 3000))
         paste = lambda said: b"\x1b[200~" + said.encode() + b"\x1b[201~\r"
         terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "8")
@@ -647,7 +648,7 @@ class SessionTest(ProgramTest):
         messages = self.document("sessions", "show", "t")["messages"]
         self.assertEqual([m["text"] for m in messages if m["role"] == "user"], [first, second])
 
-    def test_a_second_signal_leaves_the_terminal_as_it_was(self):
+    def test_a_second_signal_restores_the_terminal(self):
         terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "8")
         terminal.wait_for(b"> ")
         terminal.write(b"\x1b[200~" + text(60000, 7).replace("\n", " ").encode() + b"\x1b[201~\r")
@@ -686,7 +687,7 @@ class SessionTest(ProgramTest):
             self.assertEqual(self.pins(session), pins)
             self.assertEqual(self.kept(session), kept)
 
-    def test_a_pin_that_cannot_be_is_refused_and_leaves_nothing(self):
+    def test_an_impossible_pin_is_refused_and_creates_no_session(self):
         self.fails(3, "PAL-PIN-03", "read", self.book, "--session", "one", *SMALL, "--pin", "no such words")
         self.fails(2, "PAL-PIN-01", "read", self.book, "--session", "one", *SMALL, "--pin", "0-63")
         self.fails(2, "PAL-PIN-02", "read", self.book, "--session", "one", *SMALL, "--pin", "9-3")
@@ -729,7 +730,7 @@ class SessionTest(ProgramTest):
         with open(os.path.join(self.folder, "palimpsest", "palimpsest.db"), "rb") as file:
             self.assertNotIn(b"who?", file.read())
 
-    def test_an_export_whose_blocks_are_not_what_they_are_called_is_refused(self):
+    def test_an_export_with_a_wrong_block_hash_is_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         file = os.path.join(self.folder, "one.palimpsest")
         self.run_command("sessions", "export", "one", file)
@@ -749,7 +750,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(again["coverage"], before["coverage"])
         self.assertGreaterEqual(again["tokens_fed_again"], before["coverage"]["tokens_read"])
 
-    def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
+    def test_a_checkpoint_of_another_model_is_refused_and_the_text_can_be_read_again(self):
         model = os.path.join(self.folder, "model.gguf")
         shutil.copy(MODEL, model)
         self.run_command("read", self.book, "--session", "one", "--model", model, *SMALL[2:])
@@ -762,7 +763,7 @@ class SessionTest(ProgramTest):
         shutil.copy(MODEL, model)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
 
-    def test_a_damaged_state_falls_back_to_the_older_one(self):
+    def test_an_older_checkpoint_replaces_a_damaged_one(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "8", stdin=b"who?\n")
         expected = self.kept("one")
@@ -773,7 +774,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(json.loads(result.stdout)["heads"], expected)
         self.assertEqual(self.run_command("sessions", "verify", "one", status=1).stdout, b"")
 
-    def test_without_a_good_state_the_text_is_read_again_on_request(self):
+    def test_without_an_intact_checkpoint_the_text_is_read_again_on_request(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         expected = self.kept("one")
         with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
@@ -784,7 +785,7 @@ class SessionTest(ProgramTest):
         self.run_command("read", self.book, "--session", "one", "--reread")
         self.assertEqual(self.kept("one"), expected)
 
-    def test_reading_again_on_other_instructions_leaves_the_states_that_were_good(self):
+    def test_reading_again_on_another_simd_target_keeps_intact_checkpoints(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         expected = self.kept("one")
         here = self.document("ask", self.book, "who?", *SMALL, "--max-tokens", "2")["backend"]["simd"]
@@ -798,7 +799,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(len(self.document("sessions", "show", "one")["states"]), 1)
         self.assertEqual(self.kept("one"), expected)
 
-    def test_one_writes_and_others_read(self):
+    def test_one_process_writes_while_others_read(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         owner = self.start("chat", "--session", "two", *SMALL, "--max-tokens", "8", "--events")
         owner.stdin.write(b"hello\n")
@@ -806,7 +807,7 @@ class SessionTest(ProgramTest):
         while json.loads(owner.stderr.readline())["event"] != "checkpoint":
             pass
         sentence = self.fails(5, "PAL-DB-07", "read", self.book, "--session", "three", *SMALL)
-        self.assertIsNone(owner.poll())  # the command did not wait for it
+        self.assertIsNone(owner.poll())  # the second writer gave up before the owner ended
         self.assertIn("process %d" % owner.pid, sentence)
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fixtures" / "te
 import conversations  # noqa: E402
 
 
-# Templates that Jinja2 refuses and this program renders, and why that is right.
+# Templates that Jinja2 refuses and this program renders, each with the reason.
 ALSO_RENDERED = {
-    # Writes the items of "tools | map" as JSON: in Python a generator, which json.dumps refuses; here a list.
+    # Writes the result of "tools | map" as JSON: Jinja2's is a generator, which json.dumps refuses, and ours is a list.
     "llama-cpp-deepseek-r1.jinja",
 }
 

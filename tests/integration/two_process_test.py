@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two programs on one database: one writes, others read beside it, and a second writer waits for its turn.
+"""Several programs on one database: one writes, others read meanwhile, and a second writer waits for the first.
 Usage: two_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import os
 import sqlite3
@@ -10,7 +10,7 @@ from session_harness import FULL, SMALL, ProgramTest, run, text
 
 
 class TwoProcessTest(ProgramTest):
-    def test_readers_beside_a_reading_see_whole_states(self):
+    def test_readers_during_a_reading_see_complete_states(self):
         book = self.file("book.txt", text(600000 if FULL else 60000, 3))
         other = self.file("other.txt", text(1200, 4))
         self.run_command("read", other, "--session", "other", *SMALL)
@@ -33,7 +33,7 @@ class TwoProcessTest(ProgramTest):
                 for head in inspected["heads"]:
                     self.assertLessEqual(len(head["tokens"]), 64)
                     self.assertLess(max(head["tokens"], default=-1), max(tokens, 1))
-                # At the same place, both readings have kept the same tokens.
+                # After the same number of tokens, both readings have kept the same ones.
                 self.assertEqual(kept.setdefault(tokens, inspected["heads"]), inspected["heads"])
                 self.assertGreaterEqual(ask(name)["coverage"]["tokens_read"], tokens - 8)  # without the framing
                 seen.append(tokens)
@@ -59,7 +59,7 @@ class TwoProcessTest(ProgramTest):
             pass
         waiting = self.start("sessions", "rename", "one", "three")
         wait_until(lambda: self.has_opened_the_database(waiting))
-        time.sleep(0.5)  # it must do nothing meanwhile
+        time.sleep(0.5)  # `waiting` must not do anything meanwhile
         self.assertIsNone(waiting.poll())
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
         owner.communicate(timeout=PATIENCE)
@@ -67,7 +67,7 @@ class TwoProcessTest(ProgramTest):
         self.assertEqual((owner.returncode, waiting.returncode), (0, 0), error)
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"two", "three"})
 
-    def test_deleting_beside_a_reader(self):
+    def test_a_session_is_deleted_and_overwritten_although_a_reader_sees_it(self):
         secret = "the combination is 31-7-19"
         for name in ("gone", "kept"):
             self.run_command("read", self.file(name + ".txt", text(600, 2)), "--session", name, *SMALL)

@@ -62,10 +62,10 @@ using storage::StoredSession;
 struct Answer {
     std::string question, text;
     engine::GenerateResult generated;
-    ordered_json reach; // of its own reading, if each question has one
+    ordered_json reach; // set if the document is read again for each question
 };
 
-// A session that has read the documents, with the coverage.
+// A session that has read the documents, and how much of them it has read.
 struct Reading {
     std::unique_ptr<engine::Session> session;
     Coverage coverage;
@@ -91,7 +91,8 @@ protected:
         command_->add_flag("--reread", reread_, "read again what a state that cannot be used has lost");
     }
 
-    // `asked`: name of the question in the help; `each_reads`: help text on several questions.
+    // Defines --steer and --question-last. `asked`: how the help refers to the question; `each_reads`: what it adds
+    // about several questions.
     void define_protocols(const std::string& asked, const std::string& each_reads)
     {
         auto* steer = command_->add_flag("--steer", steer_,
@@ -165,7 +166,7 @@ protected:
         return session;
     }
 
-    // Feeds the documents, one after another, into the open user turn, as the protocol requires.
+    // Feeds the documents, one after another, into one user turn; for Protocol::QuestionLast, then the question.
     Reading read(const Documents& documents, const std::string& question, Console& console) const
     {
         Reading reading{start(documents, question), {}};
@@ -212,7 +213,7 @@ protected:
     // Ids to feed for the first question after the documents.
     std::vector<engine::TokenId> turn(const std::string& question) const
     {
-        if (protocol() == Protocol::QuestionLast) return {}; // already fed
+        if (protocol() == Protocol::QuestionLast) return {}; // read() has fed the question
         return stored_ ? stored_->turn(question) : question_turn(*template_, question);
     }
     // Ids to feed for a question that follows an answer.
@@ -367,7 +368,7 @@ protected:
     std::string session_, database_;
     bool reread_ = false;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<ConsoleListener> listener_; // used by stored_
+    std::unique_ptr<ConsoleListener> listener_; // stored_ refers to it
     std::unique_ptr<StoredSession> stored_;     // set with --session
 
 private:
@@ -504,7 +505,7 @@ private:
         return prompt.find("{}") == std::string::npos ? "there is no {} in it, where the question goes" : "";
     }
 
-    // The question in the prompt's wording.
+    // Returns the prompt with the question in place of {}.
     std::string prompted(const std::string& question) const
     {
         std::string text = prompt_;
@@ -547,7 +548,7 @@ private:
         for (const std::string& question : questions) {
             if (!answers.empty()) documents = open_documents({words_[0]}, console.in, console.stop);
             const std::string asked = prompted(question);
-            // As in a stored session, the plain question steers.
+            // As in a stored session, the question rows are the question without the prompt.
             reading = read(documents, protocol() == Protocol::Steered ? question : asked, console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
             introduce(question, questions.size(), console);

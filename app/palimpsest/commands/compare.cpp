@@ -47,7 +47,7 @@ using storage::StoredSession;
 // Results of a run or of a stored session. The session itself is destroyed, so that only one is in memory at a
 // time.
 struct Contender {
-    std::string spec;               // or name of the stored session
+    std::string spec;               // of the policy; or the name of the stored session
     engine::SessionOptions options; // with defaults resolved
     int32_t budget = 0;             // see budget_of()
     PolicyReport policy;
@@ -57,7 +57,7 @@ struct Contender {
     engine::RetentionMap map;
     std::optional<engine::Loss> loss;        // nullopt for a stored session
     std::optional<double> tokens_per_second; // nullopt for a stored session
-    bool complete = true;                    // false: a policy without a budget reached its capacity
+    bool complete = true;                    // false: a policy without a budget has filled its cache
 };
 
 class Compare final : public Command {

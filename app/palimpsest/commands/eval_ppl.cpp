@@ -41,7 +41,7 @@ struct Measurement {
     std::string policy;
     ordered_json policy_description;
     std::string kept;     // lengths of its lists, if they differ from the budget
-    bool complete = true; // false: a policy without a budget, and the input exceeds its capacity
+    bool complete = true; // false: a policy without a budget has filled its cache
     int32_t chunk = 0;
     engine::Loss loss;
     std::vector<std::pair<uint64_t, engine::Loss>> by_length;
@@ -112,7 +112,8 @@ public:
     }
 
 private:
-    static constexpr int32_t default_chunk = 64; // small, because tokens see their whole chunk before eviction
+    // Small, because nothing is evicted before a whole chunk is computed.
+    static constexpr int32_t default_chunk = 64;
 
     Measurement measure(const std::shared_ptr<const engine::Model>& model, const TokenSource& source,
                         const SourceTokens& tokens, const std::string& policy, const std::string& budget,

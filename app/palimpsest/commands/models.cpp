@@ -61,7 +61,7 @@ std::string tokenizer_of(const Vocabulary& vocabulary)
     return is_sentencepiece ? "sentencepiece" : "byte-level BPE";
 }
 
-// Memory that a session of this model needs on this machine, and the largest budget that fits.
+// Memory that a session of this model needs, and the largest budget that fits on this machine.
 struct Fit {
     uint64_t file = 0, session = 0, available = 0; // in bytes; session: with default options
     int32_t budget = 0, largest_budget = 0;        // 0: none fits
@@ -199,13 +199,13 @@ private:
 
     static constexpr kernels::DType shown_type = kernels::DType::F16;
 
-    // Bytes of a token in all layers without a sliding window.
+    // Cache bytes of one token in all layers without a sliding window.
     static uint64_t cache_bytes_per_token(const engine::ModelConfig& c)
     {
         return static_cast<uint64_t>(engine::layers_without_window(c)) * engine::token_bytes(c, shown_type);
     }
 
-    // Bytes of the layers with a sliding window when they are full.
+    // Cache bytes of all layers with a sliding window when they are full.
     static uint64_t window_cache_bytes(const engine::ModelConfig& c)
     {
         const auto most = static_cast<uint64_t>(c.context);
@@ -307,8 +307,8 @@ private:
                     << hash << '\n';
     }
 
-    // The model's name if it is unambiguous, so that the setting survives a new snapshot of the model; otherwise
-    // the path.
+    // Returns the model's name if it is unambiguous, because a name stays valid when a newer snapshot of the model
+    // is downloaded; otherwise the path.
     static std::string lasting_name(const std::string& given, const fs::path& path)
     {
         std::error_code unknown;

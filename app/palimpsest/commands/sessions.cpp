@@ -155,7 +155,7 @@ private:
             options["budget"] = budget_text(engine::no_budget);
         result["options"] = options.is_discarded() ? ordered_json(info.options) : options;
         auto& documents = result["documents"] = ordered_json::array();
-        std::set<int64_t> in_stream; // messages in the stream; regenerated answers are not
+        std::set<int64_t> in_stream; // messages in the stream; replaced answers are not
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
             if (const auto* message = storage::message_in(part)) in_stream.insert(*message->id);
             const storage::StreamDocument* document = storage::document_in(part);

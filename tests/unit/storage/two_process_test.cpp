@@ -1,6 +1,6 @@
-// Several processes on one database: two that write in turn and two that read at the same time. Nothing
-// acknowledged is lost, no process sees anything incomplete, and none waits longer than the store's lock timeout.
-// Some writers are killed.
+// Several processes on one database: two write alternately, and two read at the same time. Nothing acknowledged is
+// lost, no process sees anything incomplete, and none waits longer than the lock timeout of the database. Some
+// writers are killed.
 //
 // The processes run this program again, with one hidden test case each. A journal outside the database records what
 // a writer has acknowledged.
@@ -28,8 +28,8 @@ using palimpsest::tests::ScratchDatabase;
 namespace {
 
 constexpr int writers = 2, readers = 2;
-constexpr auto turn_length =
-    std::chrono::milliseconds(300); // of a writer, well below the lock timeout of the other
+// How long a writer owns the database; well below the time that the other writer waits for it.
+constexpr auto writing_time = std::chrono::milliseconds(300);
 
 std::string environment(const char* name)
 {
@@ -69,7 +69,7 @@ Kind kind_of(int64_t number)
         return Kind::Say;
     }
 }
-constexpr int taken_back = 3; // of the four messages said in every eight operations
+constexpr int taken_back = 3; // messages that TakeBack removes, of the four that eight operations add
 
 int64_t operations_done(Database& database, int writer)
 {
@@ -191,7 +191,7 @@ private:
     int64_t session_ = 0;
 };
 
-// The content that Operations have left after `done` of them.
+// What Operations has stored after `done` operations.
 struct Expected {
     std::vector<std::string> messages{};
     size_t faded = 0;
@@ -319,7 +319,7 @@ public:
     int64_t views(int reader) const { return last_line("reader", reader) + 1; }
 
     int64_t acknowledged(int writer) const { return last_line("writer", writer) + 1; }
-    // Checks that nothing acknowledged is lost, and that nothing is there that was not begun.
+    // Checks that the database has every acknowledged operation, and none that was not begun.
     int64_t check(int writer) const
     {
         Database database(scratch_.file(), Database::Access::Read);
@@ -398,7 +398,7 @@ TEST_CASE("a writer of two", "[.process]")
     Database database(environment("TEST_DATABASE"), Database::Access::Write);
     Snapshots(database).sweep(); // as the command does
     Operations operations(database, writer);
-    const auto end = std::chrono::steady_clock::now() + turn_length;
+    const auto end = std::chrono::steady_clock::now() + writing_time;
     for (int64_t number = operations.done(); number < target && std::chrono::steady_clock::now() < end; ++number) {
         operations.run(number);
         journal.acknowledge(number);
@@ -424,7 +424,7 @@ TEST_CASE("a reader of two", "[.process]")
     }
 }
 
-TEST_CASE("two writers in turn and two readers beside them lose nothing and see nothing half")
+TEST_CASE("two writers and two readers of one database lose no operation and see none half done")
 {
     const int64_t target = (full_level() ? 20000 : 600) / writers;
     const int kill_every = full_level() ? 5 : 2; // rounds
