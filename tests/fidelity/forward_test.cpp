@@ -16,7 +16,7 @@ using namespace palimpsest::engine;
 
 namespace {
 
-const std::string fixtures = test::source_file("tests/fixtures/");
+const std::string fixtures = tests::source_file("tests/fixtures/");
 
 std::vector<float> read_floats(const std::string& path)
 {

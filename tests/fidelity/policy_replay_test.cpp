@@ -16,6 +16,7 @@
 #include "tests/support/reference_model.h"
 #include "tests/support/reference_policy.h"
 #include "tests/support/reference_retrieval.h"
+#include "tests/support/test_level.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -327,12 +328,6 @@ private:
     double margin_ = 1; // of the closest decision on what to read
 };
 
-bool is_quick()
-{
-    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
-    return !level || std::string(level) != "full";
-}
-
 void check(const Replay& replay, const Replayed& setting)
 {
     INFO(setting.policy << ", chunk " << setting.chunk << ", kv heads " << setting.kv_heads << ", "
@@ -432,7 +427,7 @@ Replayed placed(const std::string& name, const std::string& keys, int32_t chunk,
 // both; in a quick run only one.
 bool is_taken(size_t place, int32_t chunk, size_t length)
 {
-    if (is_quick()) return place == static_cast<size_t>(chunk) % 4;
+    if (!at_full_level()) return place == static_cast<size_t>(chunk) % 4;
     return static_cast<size_t>(chunk) < length || place == 0 || place == 3;
 }
 
@@ -440,7 +435,7 @@ bool is_taken(size_t place, int32_t chunk, size_t length)
 
 TEST_CASE("policies: defaults agree with the slow references over long streams")
 {
-    const size_t length = is_quick() ? 200 : 3000;
+    const size_t length = !at_full_level() ? 200 : 3000;
     const auto chunk = GENERATE_COPY(1, 5, 64, static_cast<int32_t>(length));
     for (const auto& [name, keys] : policy_settings()) {
         DYNAMIC_SECTION(name << ", chunk " << chunk)
@@ -453,7 +448,7 @@ TEST_CASE("policies: defaults agree with the slow references over long streams")
 
 TEST_CASE("policies: every parameter agrees with the slow references over long streams")
 {
-    const size_t length = is_quick() ? 200 : 3000;
+    const size_t length = !at_full_level() ? 200 : 3000;
     const std::vector<int32_t> chunks = {64, 5, 1, static_cast<int32_t>(length)};
     for (const auto& [name, keys] : policy_settings()) {
         DYNAMIC_SECTION(name)
@@ -512,9 +507,9 @@ TEST_CASE("the shipped model's summary is the model's")
 {
     // The framing and the order are those of `palimpsest summarize`; the document is the beginning of the
     // chronicle.
-    const auto model = Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
+    const auto model = Model::load(tests::source_file("resources/default-model/palimpsest-small.gguf"),
                                    kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
-    std::ifstream file(test::source_file("resources/samples/ashford-light.md"));
+    std::ifstream file(tests::source_file("resources/samples/ashford-light.md"));
     std::string text(1600, '\0');
     REQUIRE(file.read(text.data(), static_cast<std::streamsize>(text.size())));
     const ChatTemplate frame(model->files().vocabulary, *model->tokenizer());

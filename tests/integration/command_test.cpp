@@ -25,7 +25,7 @@ using namespace palimpsest::app;
 
 namespace {
 
-const std::string tiny_model = test::source_file("tests/fixtures/models/llama.f32.gguf");
+const std::string tiny_model = tests::source_file("tests/fixtures/models/llama.f32.gguf");
 
 struct Ran {
     int status;

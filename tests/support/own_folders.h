@@ -13,7 +13,7 @@ namespace palimpsest::test {
 // folder that does not exist, so that only the shipped model is found. REQUIRES: no other threads yet.
 inline void use_own_folders()
 {
-    const std::string folder = build_file("tests/own-folders");
+    const std::string folder = palimpsest::tests::build_file("tests/own-folders");
     for (const char* variable : {"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "OLLAMA_MODELS"})
         setenv(variable, folder.c_str(), 1);
     for (const char* variable : {"PALIMPSEST_MODEL", "HF_HUB_CACHE", "HF_HOME"})

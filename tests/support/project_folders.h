@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace palimpsest::test {
+namespace palimpsest::tests {
 
 // The build tree: the first folder above the program with source-folder.txt, which the build writes.
 inline const std::filesystem::path& build_folder()
@@ -41,4 +41,4 @@ inline std::string source_file(const std::string& name)
     return root + "/" + name;
 }
 
-} // namespace palimpsest::test
+} // namespace palimpsest::tests

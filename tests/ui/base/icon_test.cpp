@@ -42,11 +42,11 @@ private Q_SLOTS:
 
     void the_desktop_entry_names_it()
     {
-        QSettings entry(QString::fromStdString(palimpsest::test::source_file("packaging/palimpsest.desktop")),
+        QSettings entry(QString::fromStdString(palimpsest::tests::source_file("packaging/palimpsest.desktop")),
                         QSettings::IniFormat);
         entry.beginGroup("Desktop Entry");
         const QString icon = entry.value("Icon").toString();
-        QVERIFY(QFile::exists(QString::fromStdString(palimpsest::test::source_file("resources/icons/")) + icon +
+        QVERIFY(QFile::exists(QString::fromStdString(palimpsest::tests::source_file("resources/icons/")) + icon +
                               ".svg"));
         QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // the program's WM_CLASS and desktop file
     }

@@ -102,9 +102,9 @@ private Q_SLOTS:
     void initTestCase()
     {
         QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-        model_ = engine::Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
+        model_ = engine::Model::load(tests::source_file("resources/default-model/palimpsest-small.gguf"),
                                      kernels::open_backend({"cpu", 1, ""}));
-        QFile file(QString::fromStdString(test::source_file("resources/samples/ashford-light.md")));
+        QFile file(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.read(6'000);
         CompareJob job{.what = "Ashford", .tokens = {}, .chunk = 64, .contenders = {}};

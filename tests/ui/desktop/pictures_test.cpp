@@ -72,7 +72,7 @@ double brightness(const QImage& image)
 
 void PicturesTest::initTestCase()
 {
-    sample_ = QString::fromStdString(source_file("resources/samples/ashford-light.md"));
+    sample_ = QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md"));
     if (qEnvironmentVariableIsEmpty("PALIMPSEST_PICTURES")) sample_ = part_of_sample(folder_, 16000);
     QApplication::setPalette(ui::test::light_palette());
     Preferences english;
@@ -295,8 +295,8 @@ void PicturesTest::first_start_with_a_model()
     const QDir installed(QString::fromStdString(storage::models_folder().string()));
     QVERIFY(installed.mkpath(QStringLiteral(".")));
     QVERIFY(QFile::link(model.absoluteFilePath(), installed.filePath(model.fileName())));
-    program_ = std::make_unique<Program>(home.path(),
-                                         QString::fromStdString(source_file("resources/samples/ashford-light.md")));
+    program_ = std::make_unique<Program>(
+        home.path(), QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
     Preferences preferences = program_->window().preferences();
     preferences.sampling.temperature = 0; // the same pictures every time
     program_->window().change_preferences(preferences);

@@ -29,7 +29,7 @@ using ui::test::sized;
 // Writes the first bytes of the shipped sample, up to the end of a paragraph, to a file, and returns its path.
 inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)
 {
-    QFile sample(QString::fromStdString(source_file("resources/samples/ashford-light.md")));
+    QFile sample(QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
     if (!sample.open(QIODevice::ReadOnly)) return {};
     QByteArray part = sample.read(bytes);
     part.truncate(part.lastIndexOf("\n\n") + 2);

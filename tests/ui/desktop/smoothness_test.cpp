@@ -181,7 +181,7 @@ void SmoothnessTest::pasting_half_a_million_tokens()
 
 void SmoothnessTest::reading_and_answering_with_map_and_document_open()
 {
-    make_program(QString::fromStdString(source_file("resources/samples/ashford-light.md")));
+    make_program(QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
     program_->bench().begin({});
     QVERIFY(program_->settle());
     program_->window().show_tab(Tab::Document);

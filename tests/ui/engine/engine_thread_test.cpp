@@ -74,7 +74,7 @@ private:
 
 QString EngineThreadTest::book(int copies) const
 {
-    QFile sample(QString::fromStdString(test::source_file("resources/samples/ashford-light.md")));
+    QFile sample(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
     if (!sample.open(QIODevice::ReadOnly)) return {};
     const QByteArray part = sample.read(test::sized(8000));
     QFile file(folder_.filePath(QStringLiteral("book%1.md").arg(copies)));
@@ -531,8 +531,8 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
 
 void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
 {
-    const QString model = QString::fromStdString(test::source_file("tests/fixtures/models/llama.f32.gguf"));
-    setenv("PALIMPSEST_PLUGINS", test::build_file("tests/support/plugins/failing").c_str(), 1);
+    const QString model = QString::fromStdString(tests::source_file("tests/fixtures/models/llama.f32.gguf"));
+    setenv("PALIMPSEST_PLUGINS", tests::build_file("tests/support/plugins/failing").c_str(), 1);
     const QString database = engine_->database();
     // The device must last until a document is being read, but not for all of it.
     for (int operations = 200; told_->lost.isEmpty() && operations < 1000000; operations *= 2) {
@@ -737,7 +737,7 @@ void EngineThreadTest::a_session_without_its_model_is_its_text()
     QVERIFY(wait_until_idle());
     const auto before = facts();
     engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("other"));
-    for (const char* model : {"/no/such/model.gguf", test::source_file("tests/fixtures/models/llama.f32.gguf")}) {
+    for (const char* model : {"/no/such/model.gguf", tests::source_file("tests/fixtures/models/llama.f32.gguf")}) {
         const std::string sql = std::string("UPDATE sessions SET model = 'gone', options = json_set(options, "
                                             "'$.model', '") +
                                 model + "') WHERE name = 'other'";

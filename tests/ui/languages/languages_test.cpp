@@ -32,7 +32,8 @@ namespace {
 
 QString translation_file(const QString& language)
 {
-    return QString::fromStdString(source_file("resources/translations/palimpsest_%1.ts")).arg(language);
+    return QString::fromStdString(palimpsest::tests::source_file("resources/translations/palimpsest_%1.ts"))
+        .arg(language);
 }
 
 // The strings in the sources, as `ninja renew-translations` finds them.
@@ -40,7 +41,7 @@ QMap<QString, TranslatedMessage> messages_of_sources(const QTemporaryDir& folder
 {
     const QString file = folder.filePath(QStringLiteral("sources_de.ts"));
     QProcess lupdate;
-    lupdate.setWorkingDirectory(QString::fromStdString(source_file({})));
+    lupdate.setWorkingDirectory(QString::fromStdString(palimpsest::tests::source_file({})));
     lupdate.start(QStringLiteral(PALIMPSEST_LUPDATE),
                   {QStringLiteral("-silent"), QStringLiteral("-I"), QStringLiteral("."), QStringLiteral("ui"),
                    QStringLiteral("-ts"), file});

@@ -124,7 +124,7 @@ QByteArray InspectTest::run(const QStringList& arguments) const
         environment.insert(QLatin1String(place), folder_.path());
     QProcess process;
     process.setProcessEnvironment(environment);
-    process.start(QString::fromStdString(palimpsest::test::build_file("app/palimpsest/palimpsest")),
+    process.start(QString::fromStdString(palimpsest::tests::build_file("app/palimpsest/palimpsest")),
                   arguments + QStringList{QStringLiteral("--session"), session_name, QStringLiteral("--db"),
                                           folder_.filePath(QStringLiteral("palimpsest.db"))});
     if (process.waitForFinished(300'000) && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0)
@@ -158,7 +158,7 @@ MapScene InspectTest::scene() const
 void InspectTest::initTestCase()
 {
     QLocale::setDefault(QLocale(QLocale::English)); // like the command
-    QFile sample(QString::fromStdString(test::source_file("resources/samples/ashford-light.md")));
+    QFile sample(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
     QVERIFY(sample.open(QIODevice::ReadOnly));
     QFile text(folder_.filePath(QStringLiteral("text.md")));
     QVERIFY(text.open(QIODevice::WriteOnly));

@@ -84,7 +84,7 @@ private Q_SLOTS:
     void initTestCase()
     {
         QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-        model_ = engine::Model::load(test::source_file("resources/default-model/palimpsest-small.gguf"),
+        model_ = engine::Model::load(tests::source_file("resources/default-model/palimpsest-small.gguf"),
                                      kernels::open_backend({"cpu", 1, ""}));
     }
 

@@ -80,7 +80,7 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         QProcess program;
         program.setProcessEnvironment(own_places(folder.path()));
-        program.start(QString::fromStdString(palimpsest::test::build_file("app/palimpsest/palimpsest")), {});
+        program.start(QString::fromStdString(palimpsest::tests::build_file("app/palimpsest/palimpsest")), {});
         QVERIFY(program.waitForStarted());
         EVENTUALLY(catches(program.processId(), signal));
         QCOMPARE(::kill(static_cast<pid_t>(program.processId()), signal), 0);

@@ -85,8 +85,8 @@ struct Stage {
             placeholders(),
             WindowPlaces{.database = database,
                          .shipped_model = QString::fromStdString(
-                             test::source_file("resources/default-model/palimpsest-small.gguf")),
-                         .sample = QString::fromStdString(test::source_file("resources/samples/ashford-light.md")),
+                             tests::source_file("resources/default-model/palimpsest-small.gguf")),
+                         .sample = QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")),
                          .models_folder = folder.filePath("models"),
                          .version = "0.1.0",
                          .other_models = {.own = {},

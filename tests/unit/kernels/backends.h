@@ -16,6 +16,7 @@
 #include "kernels/cpu/simd_target.h"
 #ifdef PALIMPSEST_EMULATED_CUDA
 #include "tests/support/simt/emulated_cuda.h"
+#include "tests/support/test_level.h"
 #endif
 
 namespace palimpsest::kernels::test {
@@ -126,12 +127,7 @@ inline std::vector<TestBackend> every_backend()
     return all;
 }
 
-// Whether PALIMPSEST_TEST_LEVEL is ci: fewer cases, for runs under sanitizers, which are twenty times slower.
-inline bool at_ci_level()
-{
-    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
-    return level && std::string_view(level) == "ci";
-}
+using tests::at_ci_level;
 
 // Whether a backend runs the case with this index: every case, or one in `one_in` on an emulated GPU. At the CI
 // level, each case runs on one of the two emulated GPUs, and each SIMD target but the best runs one case in three.

@@ -13,7 +13,7 @@ namespace {
 
 std::string made(const std::string& name)
 {
-    return palimpsest::test::build_file("tests/support/matrix_libraries/") + name + "/libcublasLt.so.13";
+    return palimpsest::tests::build_file("tests/support/matrix_libraries/") + name + "/libcublasLt.so.13";
 }
 
 CublasLtLibrary opened(const std::vector<std::string>& files, CublasLtTrial trial)

@@ -39,7 +39,7 @@ std::vector<T> take(std::istream& from, size_t count)
 
 std::vector<Blocks> stored_blocks()
 {
-    std::ifstream file(palimpsest::test::source_file("tests/fixtures/weights/blocks.bin"), std::ios::binary);
+    std::ifstream file(palimpsest::tests::source_file("tests/fixtures/weights/blocks.bin"), std::ios::binary);
     REQUIRE(file.good());
     std::vector<Blocks> all;
     while (file.peek() != std::ifstream::traits_type::eof()) {

@@ -20,18 +20,13 @@
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 #include "tests/support/project_folders.h"
+#include "tests/support/test_level.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
 using namespace palimpsest::test;
 
 namespace {
-
-bool is_full()
-{
-    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
-    return level && std::string(level) == "full";
-}
 
 struct Outcome {
     uint64_t runs = 0, refused = 0;
@@ -76,7 +71,7 @@ Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>&
 
 Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>& open)
 {
-    const size_t stride = is_full() ? 1 : 16;
+    const size_t stride = tests::at_full_level() ? 1 : 16;
     return sweep(valid, open, {stride, stride});
 }
 
@@ -91,7 +86,7 @@ void report(const char* what, const Bytes& valid, const Outcome& outcome)
 std::vector<std::filesystem::path> family_files(const std::string& ending)
 {
     std::vector<std::filesystem::path> paths;
-    const std::filesystem::path folder = test::source_file("tests/fixtures/families");
+    const std::filesystem::path folder = tests::source_file("tests/fixtures/families");
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
         if (entry.path().string().ends_with(ending)) paths.push_back(entry.path());
     std::sort(paths.begin(), paths.end());
@@ -108,7 +103,7 @@ Bytes contents(const std::filesystem::path& path)
 
 TEST_CASE("V3: GGUF, byte by byte")
 {
-    const Bytes valid = tiny_gguf(is_full() ? 370 : 270).build();
+    const Bytes valid = tiny_gguf(tests::at_full_level() ? 370 : 270).build();
     REQUIRE(valid.size() <= 128 * 1024);
     report("GGUF", valid,
            sweep(valid, [](const Bytes& bytes) { return open_gguf(in_memory(bytes, "tiny.gguf")); }));
@@ -189,7 +184,7 @@ TEST_CASE("GGUF files of every family, byte by byte")
         const std::string name = path.filename().string();
         INFO(name);
         // A changed byte of the weights only changes a number, so a few of them are enough.
-        const Strides strides = {16, is_full() ? size_t{16} : 1024,
+        const Strides strides = {16, tests::at_full_level() ? size_t{16} : 1024,
                                  GgufFile::parse(valid.get(), Refusal(name)).header_bytes()};
         const auto open = [&](const Bytes& bytes) { return open_gguf(in_memory(bytes, name)); };
         report(name.c_str(), valid, sweep(valid, open, strides));

@@ -18,7 +18,7 @@ using namespace palimpsest::engine;
 
 namespace {
 
-const std::filesystem::path folder = test::source_file("tests/fixtures/models");
+const std::filesystem::path folder = tests::source_file("tests/fixtures/models");
 
 void check_config(const ModelConfig& c, const nlohmann::json& expected)
 {

@@ -24,7 +24,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string folder = test::source_file("tests/fixtures/text/bpe/");
+const std::string folder = tests::source_file("tests/fixtures/text/bpe/");
 
 std::string read(const std::string& name)
 {

@@ -5,6 +5,7 @@
 
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
+#include "tests/support/test_level.h"
 
 namespace palimpsest::tests {
 
@@ -169,9 +170,15 @@ void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
 
 uint32_t draws(uint32_t usual)
 {
-    const char* given = std::getenv("PALIMPSEST_TEST_LEVEL");
-    const std::string level = given ? given : "";
-    return level == "ci" ? std::min(usual, 30u) : level == "full" ? 7 * usual : usual;
+    switch (test_level()) {
+    case TestLevel::Ci:
+        return std::min(usual, 30u);
+    case TestLevel::Usual:
+        return usual;
+    case TestLevel::Full:
+        return 7 * usual;
+    }
+    return usual;
 }
 
 const std::vector<std::string>& evicting_policies()

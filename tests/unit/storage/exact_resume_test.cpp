@@ -14,6 +14,7 @@
 #include "storage/snapshots.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_model.h"
+#include "tests/support/test_level.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
@@ -238,17 +239,11 @@ private:
     int64_t owner_ = 0;
 };
 
-bool full_level()
-{
-    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
-    return level && std::string_view(level) == "full";
-}
-
 } // namespace
 
 TEST_CASE("wherever a session is cut, it goes on bit for bit")
 {
-    const int rounds = full_level() ? 7 : 1; // of four cuts, for each case, greedy and sampled
+    const int rounds = at_full_level() ? 7 : 1; // of four cuts, for each case, greedy and sampled
     uint32_t seed = 0;
     for (int round = 0; round < rounds; ++round) {
         for (const PolicyCase& tested : policy_cases()) {

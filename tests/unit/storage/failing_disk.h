@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/support/fault_vfs.h"
+#include "tests/support/test_level.h"
 
 namespace palimpsest::tests {
 
@@ -22,8 +23,7 @@ inline const std::set<std::string>& documented()
 // Distance between two calls that are made to fail: 7, or 1 with PALIMPSEST_TEST_LEVEL=full.
 inline uint64_t stride()
 {
-    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
-    return level && std::string(level) == "full" ? 1 : 7;
+    return at_full_level() ? 1 : 7;
 }
 
 // Prefers a folder in memory: FaultVfs passes no flush on, so nothing needs to survive.

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path fixtures = test::source_file("tests/fixtures");
+const fs::path fixtures = tests::source_file("tests/fixtures");
 
 // Loaded with the SIMD instructions that computed the sample's states; null on another architecture.
 std::shared_ptr<const engine::Model> model()

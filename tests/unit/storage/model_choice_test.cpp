@@ -35,7 +35,7 @@ uint64_t needed(const engine::Model& model, const engine::SessionOptions& option
 
 TEST_CASE("a test sees no model that is installed on this machine")
 {
-    const std::string own = test::build_folder().string();
+    const std::string own = tests::build_folder().string();
     const ModelFolders folders = model_folders();
     std::vector<std::filesystem::path> all = {folders.own};
     for (const auto& others : {folders.lm_studio, folders.ollama, folders.hugging_face})

@@ -27,7 +27,7 @@ public:
     Desk() : folder_(scratch_.file().parent_path() / "model")
     {
         scratch_.clear();
-        fs::copy(test::source_file("tests/fixtures/models/mistral"), folder_);
+        fs::copy(tests::source_file("tests/fixtures/models/mistral"), folder_);
     }
 
     // Opens the session with a model that has this template; empty: none. A session that was begun with another

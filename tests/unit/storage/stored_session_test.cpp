@@ -25,7 +25,7 @@ using palimpsest::tests::ScratchDatabase;
 
 namespace {
 
-const std::string fixtures = test::source_file("tests/fixtures/models/");
+const std::string fixtures = tests::source_file("tests/fixtures/models/");
 
 std::shared_ptr<const engine::Model> load(const std::string& name)
 {
@@ -310,7 +310,7 @@ TEST_CASE("a device that is lost while an answer is generated again takes nothin
     say(other, "Who kept it?");
     other.regenerate(seeded(2), tokens(answer_tokens));
 
-    REQUIRE(setenv("PALIMPSEST_PLUGINS", test::build_file("tests/support/plugins/failing").c_str(), 1) == 0);
+    REQUIRE(setenv("PALIMPSEST_PLUGINS", tests::build_file("tests/support/plugins/failing").c_str(), 1) == 0);
     auto on_device = options();
     on_device.model.reset();
     on_device.choice.model = fixtures + "llama.f32.gguf";
@@ -352,7 +352,7 @@ TEST_CASE("a document of another session is read to its end though the device is
     StoredSession& other = straight.open("copy");
     other.read_stored({1});
 
-    REQUIRE(setenv("PALIMPSEST_PLUGINS", test::build_file("tests/support/plugins/failing").c_str(), 1) == 0);
+    REQUIRE(setenv("PALIMPSEST_PLUGINS", tests::build_file("tests/support/plugins/failing").c_str(), 1) == 0);
     auto on_device = options();
     on_device.model.reset();
     on_device.choice.model = fixtures + "llama.f32.gguf";

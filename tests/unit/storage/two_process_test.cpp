@@ -19,6 +19,7 @@
 #include "storage/conversations.h"
 #include "storage/snapshots.h"
 #include "tests/support/catch.h"
+#include "tests/support/test_level.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
@@ -383,11 +384,6 @@ private:
     int file_;
 };
 
-bool full_level()
-{
-    return environment("PALIMPSEST_TEST_LEVEL") == "full";
-}
-
 } // namespace
 
 TEST_CASE("a writer of two", "[.process]")
@@ -426,8 +422,8 @@ TEST_CASE("a reader of two", "[.process]")
 
 TEST_CASE("two writers and two readers of one database lose no operation and see none half done")
 {
-    const int64_t target = (full_level() ? 20000 : 600) / writers;
-    const int kill_every = full_level() ? 5 : 2; // rounds
+    const int64_t target = (at_full_level() ? 20000 : 600) / writers;
+    const int kill_every = at_full_level() ? 5 : 2; // rounds
     Scene scene;
     std::vector<std::unique_ptr<Process>> reading;
     for (int reader = 0; reader < readers; ++reader)

@@ -18,7 +18,7 @@ namespace palimpsest::engine::fixtures {
 
 inline std::string read(const std::string& name)
 {
-    std::ifstream file(test::source_file("tests/fixtures/text/") + name, std::ios::binary);
+    std::ifstream file(tests::source_file("tests/fixtures/text/") + name, std::ios::binary);
     if (!file) throw std::runtime_error("no fixture " + name);
     return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -16,7 +16,7 @@ namespace {
 
 std::string read(const std::string& name)
 {
-    std::ifstream file(test::source_file("tests/fixtures/templates/") + name, std::ios::binary);
+    std::ifstream file(tests::source_file("tests/fixtures/templates/") + name, std::ios::binary);
     REQUIRE(file);
     return {std::istreambuf_iterator<char>(file), {}};
 }
