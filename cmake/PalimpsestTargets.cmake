@@ -98,11 +98,17 @@ function(palimpsest_library folder)
     target_link_libraries(palimpsest-${folder} PUBLIC ${ARG_PUBLIC} PRIVATE palimpsest-flags ${ARG_PRIVATE})
 endfunction()
 
-# One Catch2 program per test area. A program whose tests are all skipped counts as skipped, not as passed.
+# One Catch2 program per test area. A program whose tests are all skipped counts as skipped, not as passed. COMPUTES: the
+# tests themselves compute much, and are optimised under a sanitizer, too.
 function(palimpsest_test name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;LIBRARIES" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
-    palimpsest_precompile_headers(${name} REUSE_FROM palimpsest-test-headers)
+    if(ARG_COMPUTES)
+        palimpsest_precompile_headers(${name} REUSE_FROM palimpsest-computing-test-headers)
+    else()
+        palimpsest_unoptimised_under_sanitizer(${name})
+        palimpsest_precompile_headers(${name} REUSE_FROM palimpsest-test-headers)
+    endif()
     target_link_libraries(${name} PRIVATE palimpsest-test-support palimpsest-flags ${ARG_LIBRARIES})
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 2400)

@@ -186,8 +186,8 @@ def device_tests():
                if not folder.endswith("simt")}
     found = {}
     for folder, (name, *words) in calls("palimpsest_test"):
-        at = words.index("LIBRARIES")
-        own, libraries = [in_tree(folder, w) for w in words[1:at]], words[at + 1:]
+        begin, end = words.index("SOURCES"), words.index("LIBRARIES")
+        own, libraries = [in_tree(folder, w) for w in words[begin + 1:end]], words[end + 1:]
         own += [source for library in libraries for source in helpers.get(library, [])]
         if any(follows_device(source) for source in own):
             needs_engine = any(LIBRARIES.get(library) == "engine" or library in helpers for library in libraries)
