@@ -403,14 +403,15 @@ struct WorkBounds {
     DType pool = DType::F16, staging = DType::F16;
     int64_t rows = 1; // of a super-chunk
     int64_t vocabulary = 0;
-    int64_t width = 0, hidden = 0;       // of a row; of a row in the feed-forward layer
-    int64_t chunk_rows = 1;              // rows that attend at a time
-    int64_t ranks = 1;                   // of the longest list, a chunk included
-    int64_t token_ranks = 1;             // of the longest list, a generated token included
-    SignalRequest signals;               // as passed to attention; pointers are only compared with null
-    PageRetrieval retrieval;             // likewise
-    bool evicts = false;                 // the backend evicts by itself
-    bool finishes = false;               // some product that is added to rows of `width` has a RowFinish
+    int64_t width = 0, hidden = 0; // of a row; of a row in the feed-forward layer
+    int64_t chunk_rows = 1;        // rows that attend at a time
+    int64_t ranks = 1;             // of the longest list, a chunk included
+    int64_t token_ranks = 1;       // of the longest list, a generated token included
+    SignalRequest signals;         // as passed to attention; pointers are only compared with null
+    PageRetrieval retrieval;       // likewise
+    bool evicts = false;           // the backend evicts by itself
+    bool finishes =
+        false; // an accumulating product into activations [rows, width] has a RowFinish and needs scratch
     std::span<const HostMatrix> weights; // only types and sizes are read
 };
 
@@ -421,7 +422,7 @@ public:
     virtual void read(void* to_host) = 0; // call once; waits only for operations queued before it began
 };
 
-// For backends whose operations are complete when the call returns.
+// A Download for backends whose operations are complete when the call returns: copies at once.
 class FinishedDownload final : public Download {
 public:
     FinishedDownload(Backend& backend, const void* from, size_t bytes);
@@ -453,7 +454,7 @@ public:
     virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
     virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // needed by load
     virtual uint64_t scratch_bound(const WorkBounds& /*work*/) const { return 0; }
-    virtual void reserve(const WorkBounds& /*work*/) {} // allocates it now; throws Error (Resources)
+    virtual void reserve(const WorkBounds& /*work*/) {} // allocates scratch_bound() now; throws Error (Resources)
 
     virtual AtOnce at_once() const { return {}; }
 
