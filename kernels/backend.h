@@ -410,7 +410,8 @@ struct WorkBounds {
     SignalRequest signals;         // as passed to attention; pointers are only compared with null
     PageRetrieval retrieval;       // likewise
     bool evicts = false;           // the backend evicts by itself
-    bool finishes = false;         // some product added to [rows, width] has a RowFinish: needs scratch of its own
+    bool finishes =
+        false; // an accumulating product into activations [rows, width] has a RowFinish and needs scratch
     std::span<const HostMatrix> weights; // only types and sizes are read
 };
 
@@ -421,7 +422,7 @@ public:
     virtual void read(void* to_host) = 0; // call once; waits only for operations queued before it began
 };
 
-// For backends whose operations are complete when the call returns.
+// A Download for backends whose operations are complete when the call returns: copies at once.
 class FinishedDownload final : public Download {
 public:
     FinishedDownload(Backend& backend, const void* from, size_t bytes);
@@ -453,7 +454,7 @@ public:
     virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
     virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // needed by load
     virtual uint64_t scratch_bound(const WorkBounds& /*work*/) const { return 0; }
-    virtual void reserve(const WorkBounds& /*work*/) {} // allocates it now; throws Error (Resources)
+    virtual void reserve(const WorkBounds& /*work*/) {} // allocates scratch_bound() now; throws Error (Resources)
 
     virtual AtOnce at_once() const { return {}; }
 

@@ -20,7 +20,7 @@ inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_1";
 // Characters are UTF-8, zero-terminated and truncated to fit; no text: nothing to report.
 struct CudaOpening {
     Backend* backend = nullptr; // owned by the caller; null: the fields below say why
-    char code[16] = "";         // its name, such as PAL-GPU-01
+    char code[16] = "";         // name of the error's code, such as PAL-GPU-01
     PackedText problem;
     PackedText remedy;
 };
@@ -44,7 +44,7 @@ struct CudaInfo {
     CudaDevice devices[most_devices];
     PackedText problem; // why no device can be used
     PackedText remedy;
-    char matrix_library[512] = "";     // path of cuBLASLt
+    char matrix_library[512] = "";     // path of cuBLASLt; empty if none is used
     PackedText matrix_library_problem; // why it is missing, or why files tried before it were refused
 };
 

@@ -90,7 +90,7 @@ void CudaBackend::reserve(const WorkBounds& work)
     pinned_.reserve();
 }
 
-// A quarter of a second at half of an H200's peak rate of 16-bit products.
+// `operations` take a quarter of a second at half of an H200's peak rate of 16-bit products.
 AtOnce CudaBackend::at_once() const
 {
     constexpr int first_with_bf16 = 80;

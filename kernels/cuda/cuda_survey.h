@@ -1,4 +1,4 @@
-// The CUDA driver and devices of this machine, and why they cannot be used if so.
+// The CUDA driver and devices of this machine, and the reason if they cannot be used.
 #pragma once
 
 #include <optional>

@@ -51,12 +51,13 @@ private:
 
     bool has_signals() const { return work_.signals.rows > 0; }
 
-    // bounds make_rows, weight_operand and the product by cuBLASLt
+    // Bounds make_rows, weight_operand and the product by cuBLASLt.
     void product(const HostMatrix& weight)
     {
         const WeightPlanes part{
             .type = weight.type, .rows = weight.rows, .cols = weight.cols, .stride = operand_stride(weight.cols)};
         const DType type = operand_type(weight.type, context_);
+        // The down projection multiplies at most most_hidden_rows at a time, unless another weight has its width.
         const bool of_hidden = weight.cols == work_.hidden;
         const bool of_others = weight.cols == attended_width() || weight.cols == work_.width;
         const int64_t rows = of_hidden && !of_others ? std::min(work_.rows, most_hidden_rows) : work_.rows;
@@ -127,6 +128,7 @@ private:
 
     void moves() // bounds compact, drop, defragment and gather
     {
+        // The same as most_scratch and most_in_ring in attention/kv_rows.cu: change both.
         constexpr int64_t most_at_once = int64_t{32} << 20, most_ranks_in_ring = int64_t{256} << 10;
         const int64_t lists = std::clamp<int64_t>(most_at_once / std::max<int64_t>(list_bytes_, 1), 1, lists_);
         need(ScratchUse::MovedRows, lists * list_bytes_);
@@ -137,6 +139,7 @@ private:
 
     void eviction() // bounds evict
     {
+        // Repeats room_of in eviction/eviction.cu: change both.
         constexpr int64_t key_bytes = 8, word_bits = 32;
         const int64_t bit_words = (work_.ranks + word_bits - 1) / word_bits;
         need(ScratchUse::EvictionScores, lists_ * work_.ranks * key_bytes);
@@ -145,6 +148,7 @@ private:
 
     const WorkBounds& work_;
     const CudaContext& context_;
+    // lists_: KV heads; queries_: query heads; stacked_: query rows of a KV head (prefill_rows.h).
     int64_t lists_, queries_, stacked_, query_stride_, key_stride_, list_bytes_;
     ScratchSizes sizes_{};
 };

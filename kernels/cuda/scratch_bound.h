@@ -1,5 +1,5 @@
-// Upper bounds of the scratch that the largest operations of a session need, computed with the kernels' own size
-// functions.
+// Upper bounds of the scratch that the largest operations of a session need. Most sizes come from functions that
+// the kernels use, too; scratch_bound.cu repeats some formulas and says where from.
 #pragma once
 
 #include <array>

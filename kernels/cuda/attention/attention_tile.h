@@ -10,14 +10,14 @@ namespace palimpsest::kernels::cuda {
 
 inline constexpr int tile_rows = 32, tile_ranks = 64, tile_dims = 32, tile_threads = 128;
 
-// Shared memory; odd strides put the lanes in different banks.
+// A block's shared memory. Strides are odd, so that lanes that read a column use different banks.
 struct AttentionTile {
     float queries[tile_rows][tile_dims + 1];
-    float keys[tile_ranks][tile_dims + 1]; // later the values
+    float keys[tile_ranks][tile_dims + 1]; // values, once the scores are computed
     float scores[tile_rows][tile_ranks + 1];
 };
 
-// The rank after the last one that stacked row x attends to.
+// The rank after the last one that stacked row x (prefill_rows.h) attends to.
 __device__ inline int32_t visible_ranks(const RotatedRows& rotated, int64_t head, int64_t x)
 {
     return rotated.used[head] + static_cast<int32_t>(x / rotated.group) + 1;
@@ -29,14 +29,14 @@ __device__ inline int32_t first_visible(const RotatedRows& rotated, int64_t head
     return rotated.first_rank(visible_ranks(rotated, head, x));
 }
 
-// The same rank, rounded down to a whole tile.
+// The first rank of the tile that contains first_visible.
 __device__ inline int32_t first_tile(const RotatedRows& rotated, int64_t head, int64_t x)
 {
     return first_visible(rotated, head, x) / tile_ranks * tile_ranks;
 }
 
-// Loads dimensions [first, first + tile_dims) of `count` rows from `row` on, zero beyond head_dim. For the whole
-// block.
+// Loads dimensions [first, first + tile_dims) of `count` rows from `row` on, zero beyond head_dim. All threads of
+// the block call together.
 template<DType type, int count>
 __device__ inline void load_tile(const void* rows, int64_t row, int32_t dim, int32_t first,
                                  float (*to)[tile_dims + 1])
@@ -47,13 +47,13 @@ __device__ inline void load_tile(const void* rows, int64_t row, int32_t dim, int
     }
 }
 
-// tile.scores = queries [first_row, + tile_rows) x keys [first_rank, + tile_ranks) of a head. Every sum runs over
-// the dimensions in order. The block synchronises before it returns.
+// Computes tile.scores, the logits of tile_rows queries from first_row on and tile_ranks keys from first_rank on.
+// Every sum runs over the dimensions in order. Ends with a __syncthreads().
 template<DType type>
 __device__ inline void tile_scores(const RotatedRows& rotated, int64_t head, int64_t first_row, int64_t first_rank,
                                    AttentionTile& tile)
 {
-    constexpr int each = 4; // rows per thread, and ranks per thread
+    constexpr int each = 4; // a thread computes 4 rows by 4 ranks
     const int lane = static_cast<int>(threadIdx.x) % 16, own_row = static_cast<int>(threadIdx.x) / 16 * each;
     float sums[each][each] = {};
     for (int32_t first = 0; first < rotated.dim; first += tile_dims) {

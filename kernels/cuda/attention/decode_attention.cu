@@ -1,11 +1,11 @@
 // Attention of one token over lists that are read in place.
 //
 // A block handles a split: 64 of the ranks that one KV head reads, for its whole query group, so that the loads of
-// all their keys and values are in flight at once. The last block of a bundle to finish combines the bundle's
-// splits, in their order, and the last block of a head combines the bundles. Logits are multiplied by log2(e), so
-// that exp2 gives the weight. Keys stored un-rotated are rotated in two steps, R(p) = R(16u) R(v): for every 16
-// ranks the queries are rotated to their distance from the first of them, and each key only by its own distance
-// from that one, so that the table rows for keys stay in L1.
+// all their keys and values are in flight at once. 16 splits are a bundle: the last of its blocks to finish
+// combines its splits, in their order, and the last block of a head combines the bundles. Logits are multiplied by
+// log2(e), so that exp2 gives the weight. A logit depends only on the distance between query and key. Where keys
+// are stored unrotated, the queries are therefore rotated, for every 16 ranks, by their distance from the first of
+// the 16, and each key by its distance from that first one: keys need few rows of the RoPE table, which stay in L1.
 #include <algorithm>
 
 #include "kernels/cuda/attention/decode_signals.h"
@@ -26,15 +26,15 @@ static_assert(split_ranks == warps * rotate_ranks);
 constexpr int32_t table_pages = 2 * threads; // page tables up to this length are copied to shared memory
 constexpr float log2_e = 1.44269504f;
 
-// With top_p, every query head attends to ranks of its own: the weights are computed between a pass over keys and a
-// pass over values.
+// Which part of attention a launch computes. With top_p there are two launches: one over keys computes the logits,
+// keep_top_mass turns them into weights, and one over values sums those that have a weight.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
 // Partial softmax results to be combined: of splits, or of bundles of them.
 struct Parts {
     float* outs = nullptr;         // [kv_heads, parts, group, head_dim] sums of values
     float* row_maxima = nullptr;   // [kv_heads, parts, group] row maxima
-    float* denominators = nullptr; // likewise, softmax denominators; in the end the factor of each part
+    float* denominators = nullptr; // likewise, softmax denominators; after combining, the factor of each part
 
     __host__ __device__ Parts from(int64_t part, int64_t group, int64_t dim) const
     {
@@ -45,21 +45,23 @@ struct Parts {
 struct DecodeWork {
     DecodeAttendArgs args; // lists.used: device memory
     int32_t group = 1;
-    float scale = 1;    // of the logits, times log2(e), so that exp2 gives the weight
-    float soft_cap = 0; // likewise; 0: none
+    float scale = 1;    // multiplies the logits; includes log2(e), so that exp2 gives the weight
+    float soft_cap = 0; // includes log2(e), too; 0: none
     ReadPlan plan;
     ReadRanks read{};
-    float* weights = nullptr; // [query_heads, weight_stride], by index among the ranks read; null: not stored
+    float* weights =
+        nullptr; // [query_heads, weight_stride], column i: the i-th rank that is read; null: not stored
     int64_t weight_stride = 0;
     int32_t splits = 0, bundles = 0; // upper bounds over all lists
     Parts of_splits{}, of_bundles{}; // of_bundles is not used for lists of one bundle
-    uint32_t* tickets = nullptr;     // [kv_heads, bundles + 1] per bundle, then per head; 0 between calls
+    uint32_t* tickets =
+        nullptr; // [kv_heads, bundles + 1] finished blocks: per bundle, then of the head; 0 between calls
 };
 
-// A block's share of the work.
+// The split that a block handles.
 struct Split {
     int32_t head = 0, index = 0, used = 0;
-    int32_t first = 0, count = 0; // among the ranks read
+    int32_t first = 0, count = 0; // the split is this range of the ranks that are read
     int32_t first_seen = 0;       // first visible rank of a list that is read whole
     int32_t of = 0;               // number of splits of the list
     int64_t part = 0;             // index of its first query head in row_maxima and denominators
@@ -69,7 +71,7 @@ struct Split {
 
 template<int heads>
 struct SplitMemory {
-    float weights[heads][split_ranks]; // logits first
+    float weights[heads][split_ranks]; // before the softmax: the logits
     int64_t places[split_ranks];       // pool rows of the keys and values
     int32_t ranks[split_ranks];
     uint32_t pages[table_pages];
@@ -90,9 +92,9 @@ __device__ inline Split split_of(const DecodeWork& work)
     return split;
 }
 
-// Values that are loaded in parallel with the list's length instead of after it.
+// Table entries that are loaded at the same time as the list's length, because they do not depend on it.
 struct Ahead {
-    uint32_t row = 0; // of the thread's rank, if the ranks do not depend on the length
+    uint32_t row = 0; // order[rank] of the thread's rank, if knows_ranks
     uint32_t pages[table_pages / threads] = {};
 };
 
@@ -168,8 +170,8 @@ __device__ inline void store_token(const DecodeWork& work, const Split& split, c
     __syncthreads();
 }
 
-// Rotates queries [first, first + heads) of the group to `position` and scales them, to [heads, head_dim]; zero
-// beyond the group. For `workers` threads, of which this is number `self`.
+// Writes queries [first, first + heads) of the group, rotated to `position` and scaled, to `to` [heads, head_dim];
+// zeros for heads beyond the group. `workers` threads share the work; this one is number `self`.
 template<int heads>
 __device__ inline void rotate_queries(const DecodeWork& work, const Split& split, int32_t first, int64_t position,
                                       int self, int workers, float* to)
@@ -194,8 +196,8 @@ __device__ inline void rotate_queries(const DecodeWork& work, const Split& split
     }
 }
 
-// The keys of a warp's 16 ranks of the split: a lane loads one vector of either half of a key, so that it holds
-// whole rotary pairs.
+// The keys of a warp's 16 ranks of the split. A lane loads a vector from the left half of a key and the matching
+// one from the right half, so that it holds whole rotary pairs.
 template<DType type, int dim>
 struct KeyRotation {
     static constexpr int each = vector_elements<type>, lanes = dim / 2 / each, rows = warp_lanes / lanes;
@@ -220,7 +222,8 @@ struct KeyRotation {
     }
 };
 
-// The values of a thread: one vector of columns of every stripes-th rank, as many at a time as registers allow.
+// The values that a thread loads: one vector of columns of every stripes-th rank, at most 8 at a time, to save
+// registers.
 template<DType type, int dim>
 struct ValueRows {
     static constexpr int each = vector_elements<type>, lanes = dim / each, stripes = threads / lanes;
@@ -230,7 +233,7 @@ struct ValueRows {
     __device__ static int column() { return static_cast<int>(threadIdx.x) % lanes * each; }
     __device__ static int32_t rank(int i) { return static_cast<int32_t>(threadIdx.x) / lanes + i * stripes; }
 
-    // Loads the rows from number `first` on for which reads(rank) is true.
+    // Loads the thread's rows from its number `first` on; skips those for which reads(index in the split) is false.
     template<int heads, class Reads>
     __device__ void load(const DecodeWork& work, const Split& split, int first, const SplitMemory<heads>& memory,
                          const Reads& reads)
@@ -292,7 +295,8 @@ __device__ inline void logits_of_warp(const DecodeWork& work, const Split& split
     }
 }
 
-// For heads of 64 or 128 whose rotary pairs span the whole head. `queries`: [warps, heads, dim].
+// Logits, for head_dim 64 or 128, if all dimensions are rotated or keys are stored rotated. `queries`: shared
+// memory [warps, heads, dim].
 template<DType type, int dim, int heads>
 __device__ inline void fast_logits(const DecodeWork& work, const Split& split, int32_t first_head,
                                    const KeyRotation<type, dim>& keys, float* queries, SplitMemory<heads>& memory)
@@ -307,7 +311,7 @@ __device__ inline void fast_logits(const DecodeWork& work, const Split& split, i
     logits_of_warp<type, dim, heads>(work, split, keys, own, memory);
 }
 
-// For any head_dim and rotary_dim: one warp per rank. `queries`: [heads, head_dim].
+// Logits, for any head_dim and rotary_dim: one warp per rank. `queries`: shared memory [heads, head_dim].
 template<DType type, int heads>
 __device__ inline void plain_logits(const DecodeWork& work, const Split& split, int32_t first_head, float* queries,
                                     SplitMemory<heads>& memory)
@@ -315,7 +319,7 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
     const auto self = static_cast<int>(threadIdx.x), warp = self / warp_lanes, lane = self % warp_lanes;
     const Rotation& rotation = work.args.rotation;
     const int32_t dim = work.args.shape.head_dim;
-    const int32_t origin = split.first_seen; // of positions
+    const int32_t origin = split.first_seen; // keys are rotated by their distance from this rank
     rotate_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used - origin, self, threads,
                           queries);
     __syncthreads();
@@ -386,7 +390,7 @@ __device__ inline void save_weights(const DecodeWork& work, const Split& split, 
         if (i < split.count) weights_of(work, split, first_head + g)[i] = memory.weights[g][i];
 }
 
-// Loads the weights that were computed between the passes. One warp per query head.
+// Loads the weights that keep_top_mass computed between the two passes. One warp per query head.
 template<int heads>
 __device__ inline void load_weights(const DecodeWork& work, const Split& split, int32_t first_head,
                                     SplitMemory<heads>& memory)
@@ -407,7 +411,8 @@ __device__ inline void load_weights(const DecodeWork& work, const Split& split, 
     }
 }
 
-// True if a query head of the tile attends to the row; otherwise the row need not contain finite numbers.
+// True if a query head of the tile attends to row i. A row that none attends to is not read: it may contain NaN,
+// and 0 * NaN is NaN.
 template<int heads>
 __device__ inline bool any_head_reads(const SplitMemory<heads>& memory, int32_t i)
 {
@@ -418,8 +423,8 @@ __device__ inline bool any_head_reads(const SplitMemory<heads>& memory, int32_t 
     return reads;
 }
 
-// Sums the values of the split, times their weights. The first values are loaded already, except with `sparse`,
-// where the weights decide which are read. `parts`: [warps, heads, dim].
+// Sums the values of the split, times their weights. `values` already holds the first ones, except with `sparse`:
+// then only values with a weight are loaded. `parts`: shared memory [warps, heads, dim].
 template<DType type, int dim, int heads, bool sparse>
 __device__ inline void fast_values(const DecodeWork& work, const Split& split, int32_t first_head,
                                    ValueRows<type, dim>& values, float* parts, const SplitMemory<heads>& memory)
@@ -489,7 +494,7 @@ __device__ inline void plain_values(const DecodeWork& work, const Split& split, 
     }
 }
 
-// True for the last of `count` blocks to get here, which then sees everything that the others wrote before.
+// True for the last of `count` blocks that call this; it sees everything that the others wrote before their calls.
 __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
 {
     __shared__ bool last;
@@ -504,8 +509,9 @@ __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
     return last;
 }
 
-// Rescales the parts to their common row maximum, one warp per query head: denominators become the factors of the
-// parts. For a bundle, its row maximum and softmax denominator are written to `whole`.
+// Computes the factor of each part from the row maxima and denominators, and stores it in place of the denominator.
+// One warp per query head. `whole` receives the row maximum and softmax denominator of a bundle; null: the parts
+// are all of the list, and the factors include the division by its softmax denominator.
 __device__ inline void combine_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
 {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
@@ -528,7 +534,7 @@ __device__ inline void combine_shares(const Parts& parts, int32_t count, int32_t
     __syncthreads();
 }
 
-// Adds up `count` parts, in order, each times its factor. Each thread adds vectors of `columns`.
+// Adds up `count` parts, in order, each times its factor. A thread adds `columns` neighbouring columns at a time.
 template<int columns>
 __device__ inline void add_parts(const Parts& parts, int32_t count, int32_t group, int32_t dim, float* to)
 {
@@ -585,8 +591,8 @@ __device__ inline void combine_splits(const DecodeWork& work, const Split& split
     if (work.weights) finish_split_shares(of_splits, split.of, group, of_bundles);
 }
 
-// Attends one tile of query heads: computes weights and, with `pass` Both or Values, sums of values. `dim`: 0 for
-// any. `shared`: shared memory for queries, then for sums of values of the warps.
+// Computes attention of `heads` query heads to the split: logits or weights and, unless `pass` is Keys, sums of
+// values. `dim`: head_dim, or 0 for any. `shared`: shared memory for queries, later for the warps' sums of values.
 template<DType type, int dim, int heads, DecodePass pass>
 __device__ inline void attend_heads(const DecodeWork& work, const Split& split, int32_t first_head, float* shared,
                                     SplitMemory<heads>& memory)
@@ -670,7 +676,7 @@ void attend_splits(const DecodeWork& work, CudaContext& context)
     });
 }
 
-// Scratch that is zero between calls.
+// Returns the tickets, which are zero between calls; clears them if their scratch was reallocated.
 uint32_t* tickets(int32_t kv_heads, int32_t splits, CudaContext& context)
 {
     const uint64_t before = context.scratch_bytes();
@@ -681,7 +687,8 @@ uint32_t* tickets(int32_t kv_heads, int32_t splits, CudaContext& context)
     return memory;
 }
 
-// Sums of values come first in memory: they are read as vectors, which must be aligned.
+// Allocates the partial results. Sums of values come first in memory, since they are read as vectors, which must be
+// aligned.
 void plan_parts(DecodeWork& work, const HeadShape& shape, CudaContext& context)
 {
     const auto splits = int64_t{shape.query_heads} * work.splits,
@@ -734,8 +741,8 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
     attend_splits<DecodePass::Values>(work, context);
 }
 
-// Places the weights and the splits' denominators (later factors) in one of two buffers, because signals read them
-// while the next layer runs. Allocates both, because a graph recording must not allocate.
+// Places the weights and the splits' denominators (later factors) in one of two buffers, because signals may read
+// them while the next layer's attention already writes its own. Allocates both: a recording must not allocate.
 void use_signal_buffer(DecodeWork& work, size_t buffer, CudaContext& context)
 {
     const size_t parts = static_cast<size_t>(work.args.shape.query_heads) * static_cast<size_t>(work.splits);

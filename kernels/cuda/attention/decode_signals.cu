@@ -8,7 +8,7 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr float entropy_floor = 1e-10f; // in the logarithm of SignalRequest::entropies
+constexpr float entropy_floor = 1e-10f; // added inside the logarithm of SignalRequest::entropies
 
 struct RowSignals {
     SignalRequest wanted;
@@ -16,7 +16,7 @@ struct RowSignals {
     const int32_t* used = nullptr;
     int32_t window = 0; // as in ReadPlan
     int32_t kv_heads = 0, group = 1;
-    float* factors = nullptr; // [query_heads] factor of each row; null: 1
+    float* factors = nullptr; // [query_heads] for outside_newest: each row is multiplied by its factor; null: 1
     float* sorted = nullptr;  // [query_heads, sorted_stride], for RowStatistic::Gini
     int64_t sorted_stride = 0;
 };
@@ -32,7 +32,7 @@ __device__ inline SeenRanks seen_ranks(const RowSignals& row, int32_t head)
     return {plan.first(row.used[head]), plan.seen(row.used[head])};
 }
 
-// Copies weights of lists that are read in part into rank order, zero for ranks that are not read.
+// For lists that are read in part: copies the weights into rank order, with zero for ranks that are not read.
 struct Spreading {
     DecodedWeights weights;
     ReadPlan plan;
@@ -95,7 +95,7 @@ __device__ inline float outside_factor(const RowSignals& row, int32_t head, int3
     return outside > 0 ? 1.0f / outside : 1.0f;
 }
 
-// One block per query head: signals that need the whole row.
+// Computes what needs the whole row: row statistics, and factors for outside_newest. One block per query head.
 __global__ void row_signals(RowSignals row)
 {
     const auto query_head = static_cast<int32_t>(blockIdx.x);
@@ -110,7 +110,7 @@ __global__ void row_signals(RowSignals row)
     if (threadIdx.x == 0) row.factors[query_head] = factor;
 }
 
-// One thread per rank and KV head.
+// Computes the signals per rank. One thread per rank and KV head.
 __global__ void column_signals(RowSignals row)
 {
     const auto head = static_cast<int32_t>(blockIdx.y);

@@ -5,8 +5,8 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Ranks, of those read, per split; and splits per bundle: with more splits than that, each bundle is combined
-// first.
+// A split is 64 of the ranks that are read. If a list has more than 16 splits, every 16 form a bundle, which is
+// combined first.
 inline constexpr int32_t split_ranks = 64, bundle_splits = 16;
 
 inline int64_t bundles_of(int64_t splits)
@@ -14,22 +14,23 @@ inline int64_t bundles_of(int64_t splits)
     return (splits + bundle_splits - 1) / bundle_splits;
 }
 
-// Floats of the partial results of splits and bundles: a sum of values, a row maximum and a softmax denominator
-// per query head.
+// The number of floats in the partial results of all splits and bundles: for each query head a sum of values, a row
+// maximum and a softmax denominator.
 inline int64_t partial_floats(int64_t query_heads, int64_t splits, int64_t head_dim)
 {
     return query_heads * (splits + bundles_of(splits)) * (head_dim + 2);
 }
 
-// Per KV head, a ticket for every bundle and one for the whole head.
+// The number of tickets: for each KV head one per bundle and one for the whole head, rounded up so that the scratch
+// is seldom reallocated.
 inline int64_t ticket_count(int64_t kv_heads, int64_t splits)
 {
     constexpr int64_t step = 1024;
     return (kv_heads * (bundles_of(splits) + 1) + step - 1) / step * step;
 }
 
-// Softmax weights as decode attention stores them. The weight of a head for the i-th rank that is read is
-// weights[head][i] * shares[head / group][i / split_ranks][head % group].
+// Softmax weights as decode attention stores them. Query head h gives the i-th rank that is read the weight
+// weights[h][i] * shares[h / group][i / split_ranks][h % group].
 struct DecodedWeights {
     const float* weights = nullptr; // [query_heads, stride]
     int64_t stride = 0;
@@ -50,7 +51,7 @@ inline bool wants_signals(const SignalRequest& wanted)
                                wanted.head_squares || wanted.row_statistic != RowStatistic::None);
 }
 
-// `used`, on the device: args.lists.used or less.
+// `used`: device memory [kv_heads], the list lengths when this runs; args.lists.used (host) are upper bounds.
 void decode_signals(const DecodeAttendArgs& args, const int32_t* used, const ReadRanks& read,
                     const DecodedWeights& weights, CudaContext& context);
 

@@ -13,8 +13,8 @@ inline int64_t gini_floats(int64_t ranks)
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(ranks)));
 }
 
-// Sorts ascending, by Batcher's bitonic network. REQUIRES: `count` is a power of two; a __syncthreads() since `a`
-// was written.
+// Sorts ascending, by Batcher's bitonic network. All threads of the block call together. REQUIRES: `count` is a
+// power of two; a __syncthreads() since `a` was written.
 template<int threads>
 __device__ inline void sort_row(float* a, int64_t count)
 {
@@ -33,8 +33,8 @@ __device__ inline void sort_row(float* a, int64_t count)
     }
 }
 
-// Returns the coefficient of a[0, ranks), and sorts it. `a` has room for gini_floats(ranks); every thread gets the
-// result.
+// Returns the Gini coefficient of a[0, ranks) to every thread, and sorts `a`, which has room for
+// gini_floats(ranks).
 template<int threads>
 __device__ inline float gini_of(float* a, int64_t ranks)
 {

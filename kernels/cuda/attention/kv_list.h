@@ -15,8 +15,8 @@ inline constexpr int element_bytes = type == DType::F32    ? 4
                                      : type == DType::Q8_0 ? 1
                                                            : 2;
 
-// Elements a thread loads at once: 16 bytes or, of Q8_0, 8 bytes, which need as many registers as 16 bytes of
-// 16-bit elements.
+// Elements that a thread loads at once: 16 bytes or, of Q8_0, 8 bytes. Eight elements need the same registers once
+// widened, whether they were stored in 8 or 16 bits.
 template<DType type>
 inline constexpr int vector_elements = type == DType::F32 ? 4 : 8;
 
@@ -32,7 +32,7 @@ __device__ inline KvRow staged_row(std::byte* rows, int64_t row, int32_t dim)
     return {rows + row * dim * element_bytes<type>, nullptr};
 }
 
-// Row `place` of a pool's keys or values, counted over all pages.
+// Returns row `place` of a pool's keys or values; places number the rows of all pages.
 template<DType type>
 __device__ inline KvRow pool_row(std::byte* pool, int64_t place, int32_t dim)
 {
@@ -46,7 +46,7 @@ __device__ inline KvRow pool_row(std::byte* pool, int64_t place, int32_t dim)
     }
 }
 
-// Maps ranks and rows of a list to rows of the pool. Rank j is in row order[j]; prefill requires row j.
+// Maps rows of a list to rows of the pool. Row order[j] of the list holds rank j; in prefill, row j does.
 struct KvList {
     KvPool pool;
     const uint32_t* pages = nullptr;
@@ -85,8 +85,8 @@ __device__ inline float load(const KvRow& row, int64_t i)
     }
 }
 
-// Elements [i, i + vector_elements) of a row. REQUIRES: i is a multiple of vector_elements; their address is a
-// multiple of 16 bytes (Q8_0: 8 bytes).
+// Loads elements [i, i + vector_elements) of a row and widens them to f32. REQUIRES: i is a multiple of
+// vector_elements; the address of element i is a multiple of 16.
 template<DType type>
 __device__ inline void load_vector(const void* row, int64_t i, float* to)
 {
@@ -107,7 +107,8 @@ __device__ inline void load_vector(const void* row, int64_t i, float* to)
     }
 }
 
-// A vector of a row, loaded first and widened later, so that many loads can be in flight.
+// A vector of a row, not widened yet, so that many loads can be in flight. REQUIRES: as load_vector; Q8_0: the
+// address is a multiple of 8.
 template<DType type>
 struct KvVector {
     Bytes16 bytes;
@@ -151,7 +152,7 @@ __device__ inline void load_vector(const KvRow& row, int64_t i, float* to)
 template<DType type>
 using OfType = std::integral_constant<DType, type>;
 
-// Calls use(OfType<pool>()) for any type of a pool.
+// Calls use(OfType<pool>()). REQUIRES: F32, F16, BF16 or Q8_0.
 template<class Use>
 void with_pool_type(DType pool, Use&& use)
 {
@@ -159,7 +160,7 @@ void with_pool_type(DType pool, Use&& use)
     with_type(pool, use);
 }
 
-// Calls use(OfType<pool>(), OfType<staged>()), where `staged` is the staging type of such a pool.
+// Calls use(OfType<pool>(), OfType<staged>()), with the types of the pool and of its staging buffer.
 template<class Use>
 void with_types(DType pool, DType staged, Use&& use)
 {

@@ -1,8 +1,9 @@
-// All kernels that move rows of keys and values within lists and out of them, and drop ranks from order lists.
+// All kernels that move rows of keys and values within lists or copy them out, and those that drop ranks from order
+// lists.
 //
-// Rows are divided into columns of 32 bytes. If a kernel moves rows in place, one block moves one column of one
-// list's keys or values, so that no block reads what another writes. Rows then move down in ascending tiles, and a
-// block loads a whole tile before it stores any of it.
+// Rows are divided into columns of 32 bytes. A kernel that moves rows in place uses one block for each column of
+// one list's keys or values, so that no block reads what another writes. Rows move to lower ranks, in ascending
+// tiles, and a block loads a whole tile before it stores any of it.
 #include "kernels/cuda/device/kernels.h"
 
 #include <algorithm>
@@ -19,10 +20,10 @@ namespace {
 
 constexpr int block_threads = 256;
 constexpr int column_bytes = 32; // the unit of memory reads
-constexpr int tile_moves = 4;    // moves that one thread has in flight
+constexpr int tile_moves = 4;    // elements that one thread loads before it stores any
 constexpr size_t most_scratch = size_t{32} << 20;
 
-// Calls use with a vector type of 16 bytes, or fewer if the row size is not a multiple of that.
+// Calls use() with a value of the widest vector type, of at most 16 bytes, that divides a row of `bytes`.
 template<class Use>
 void with_vector(int64_t bytes, Use&& use)
 {
@@ -38,8 +39,8 @@ struct PagedRows {
     Vector *keys, *values;
     const uint32_t* pages; // [heads, page_stride]
     int64_t page_stride;
-    int64_t page_vectors; // from page to page
-    int32_t vectors;      // of one row
+    int64_t page_vectors; // vectors from one page to the next
+    int32_t vectors;      // vectors in one row
 
     __device__ Vector* row(bool of_values, int64_t head, int64_t row) const
     {
@@ -85,7 +86,8 @@ constexpr int column_vectors()
     return column_bytes / static_cast<int>(sizeof(Vector));
 }
 
-// A block's vectors of a tile: thread t moves vector t % column of rows t / column, t / column + rows_at_once, ...
+// Which vectors of a tile each thread of a block moves: thread t moves vector t % column of rows t / column, t /
+// column + rows_at_once, ...
 template<class Vector>
 struct ColumnPart {
     static constexpr int column = column_vectors<Vector>();
@@ -97,9 +99,9 @@ struct ColumnPart {
     __device__ static int row(int move) { return static_cast<int>(threadIdx.x / column) + move * rows_at_once; }
 };
 
-// Work on one list: ranks[begin + i], i < count. `used`: length of the list, in compact without the chunk, whose
-// rows have the ranks from `used` on. `first`: compact: the rank that the first moved row gets, or unknown_first;
-// drop: the first dropped rank.
+// The ranks that are sent for one list: ranks[begin + i], i < count, to keep (compact) or to drop (drop). `used`:
+// length of the list; in compact it excludes the chunk, whose rows have the ranks from `used` on. `first`: in
+// compact the rank that the first moved row gets, or unknown_first; in drop the first dropped rank.
 struct ListRanks {
     int32_t begin, first, count, used;
 };
@@ -109,8 +111,8 @@ struct SentRanks {
     const uint32_t* ranks = nullptr;
 };
 
-// Ranks of all lists of a layer, sent in one piece. Reused between calls, so that a decoded token allocates
-// nothing.
+// Packs the ranks of all lists of a layer, to send them in one piece. Reused between calls, so that a decoded token
+// allocates nothing.
 class RankPacker {
 public:
     void start(int64_t heads)
@@ -158,7 +160,8 @@ struct Staged {
     int64_t capacity;
 };
 
-// Returns how many kept ranks need not move: kept ranks ascend, so those are a prefix.
+// Returns how many of the kept ranks need not move: those with kept[i] = i. They are a prefix, since kept ranks
+// ascend.
 __host__ __device__ int32_t in_place(const uint32_t* kept, int32_t count)
 {
     int32_t low = 0, high = count;
@@ -172,7 +175,7 @@ __host__ __device__ int32_t in_place(const uint32_t* kept, int32_t count)
     return low;
 }
 
-// For ranks that the host does not know: `first` is found on the device.
+// ListRanks::first if the host does not know the kept ranks: the device then finds it.
 constexpr int32_t unknown_first = -1;
 
 __device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
@@ -186,8 +189,8 @@ __device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
     return list;
 }
 
-// Rank kept.ranks[begin + i], counted over the list's rows and then the chunk's, becomes rank first + i. One block
-// per column, keys or values, and list.
+// Moves the row of rank kept.ranks[begin + i] to row first + i; ranks from `used` on are rows of the staging
+// buffer. One block per column, list, and keys or values.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     compact_kernel(PagedRows<Vector> rows, Staged<Vector> staged, SentRanks kept)
@@ -224,7 +227,7 @@ __global__ void __launch_bounds__(block_threads)
 // Returns the rank that becomes rank `survivor` once `dropped` are removed.
 __device__ int64_t survivor_rank(const uint32_t* dropped, int32_t count, int64_t survivor)
 {
-    int32_t low = 0, high = count; // dropped ranks below it
+    int32_t low = 0, high = count; // bounds of the number of dropped ranks below the result
     while (low < high) {
         const int32_t middle = (low + high) / 2;
         if (dropped[middle] <= survivor + middle)
@@ -291,7 +294,7 @@ __global__ void __launch_bounds__(block_threads)
 
 constexpr int gathered_rows_per_block = 64;
 
-// A block's part of ranks [first, used) of a list; empty if end <= first.
+// The ranks of a list that a block copies; empty if end <= first.
 struct RankTile {
     int32_t first, end;
 };
@@ -585,7 +588,7 @@ const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
     return gathered;
 }
 
-size_t gathered_bytes(const GatherArgs& args) // of the keys, and as many of the values
+size_t gathered_bytes(const GatherArgs& args) // of the keys; the values take as many
 {
     return static_cast<size_t>(args.lists.used[args.head] * row_bytes(args.pool.type, args.shape.head_dim));
 }
@@ -604,14 +607,14 @@ void gather(const GatherArgs& args, CudaContext& context)
     context.finish();
 }
 
-// The copies are queued on one stream, so scratch is not overwritten before it is copied.
+// All lists are gathered in the same scratch: one stream runs each copy before the next list overwrites it.
 void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context)
 {
     through.begin();
     for (const GatherArgs& args : lists) {
         const size_t bytes = gathered_bytes(args);
         if (bytes == 0) continue;
-        if (args.pool.type == DType::Q8_0) { // the host joins its planes
+        if (args.pool.type == DType::Q8_0) { // the host joins elements and scales to blocks
             gather(args, context);
             continue;
         }

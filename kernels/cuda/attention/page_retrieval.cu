@@ -68,8 +68,8 @@ __global__ void score_pages(PageChoice choice)
     }
 }
 
-// Writes, ascending, the retrieval pages with keys above the edge and the first `ties` of those with the edge's own
-// key.
+// Writes, ascending, the retrieval pages whose key is above `edge`, and the first `ties` of those whose key equals
+// it.
 template<class KeyOf>
 __device__ inline void list_pages(int32_t pages, uint32_t edge, uint32_t ties, const KeyOf& key_of, uint32_t* to)
 {
@@ -103,7 +103,8 @@ __device__ inline void list_ranks(const PageChoice& choice, int64_t head, int32_
     }
 }
 
-// One block per KV head: finds the score of the last selected retrieval page, then the first ones that have it.
+// One block per KV head: finds the lowest score that is still selected, then lists the retrieval pages above it,
+// the first ones that have it, and their ranks.
 __global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
 {
     const int64_t head = blockIdx.x;
@@ -122,9 +123,9 @@ __global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
     list_ranks(choice, head, used, chosen);
 }
 
-// Sums the weights per digit. Weights with the same leading digit have one of two exponents: in units of the last
-// place of the smaller one they are integers below 2^25, whose sums do not depend on the order. Three counters
-// take nine bits of each weight, which suffices for 2^23 weights.
+// Sums the weights per digit (radix_select.h). Weights with the same leading digit have one of two exponents: in
+// units of the last place of the smaller exponent they are integers below 2^25, whose sums do not depend on the
+// order. Each of three counters sums nine bits of every weight, which suffices for 2^23 weights.
 struct MassDigits {
     static constexpr int parts = 3, part_bits = 9, mantissa_bits = 23;
     uint32_t counts[parts][digits];
@@ -159,8 +160,8 @@ struct MassDigits {
     }
 };
 
-// The bits of the largest weight w for which all weights >= w hold `share` of the mass; and how many weights equal
-// to w are needed.
+// `key`: the bits of the largest weight w such that the weights >= w hold `share` of the sum. `ties`: how many
+// weights equal to w are needed.
 struct MassEdge {
     uint32_t key = 0;
     double ties = 0;
@@ -189,7 +190,7 @@ __device__ inline MassEdge find_mass(int32_t count, double share, const BitsOf& 
     return {edge.key, at_edge > 0 ? ceil((wanted - edge.above) / at_edge) : 0};
 }
 
-// One block per query head.
+// Implements keep_top_mass. One block per query head.
 __global__ void __launch_bounds__(threads) apply_top_mass(TopMass args)
 {
     const int64_t query_head = blockIdx.x;

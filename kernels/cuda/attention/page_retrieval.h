@@ -9,7 +9,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// The ranks that are read of a list of `used` ranks and the new one.
+// Which ranks a token reads of a list that holds `used` ranks before it; the new token adds one.
 struct ReadPlan {
     bool retrieves = false;
     int32_t tokens = 0, page = 1;
@@ -32,8 +32,8 @@ struct ReadPlan {
     {
         return whole(used) ? seen(used) : used + 1 - (last_page(used) - others) * page;
     }
-    // The largest count() of all lists of up to `used` ranks; a shorter list that is read whole may exceed
-    // count(used).
+    // The largest count() of all lists of up to `used` ranks: a shorter list that is read whole may read more ranks
+    // than count(used).
     int32_t most_count(int32_t used) const
     {
         if (whole(used)) return seen(used);
@@ -43,7 +43,8 @@ struct ReadPlan {
 
 ReadPlan read_plan(const DecodeAttendArgs& args);
 
-// Ranks read from the lists that are not read whole, ascending. Device memory, valid until the next call.
+// The ranks to read, ascending, for lists that are not read whole. Device memory, valid until the next
+// choose_ranks().
 struct ReadRanks {
     const uint32_t* ranks = nullptr; // [kv_heads, stride]; null: all lists are read whole
     int64_t stride = 0;
@@ -52,10 +53,11 @@ struct ReadRanks {
 // `args.lists.used` is host memory as in backend.h; `used`, on the device, has the same values or smaller ones.
 ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaContext& context);
 
-// For every query head: turns logits over log 2 into softmax weights, scaled so that the largest is 1, and zero
-// outside the smallest best-first set that holds `share` of their sum (ties: the lower rank; >= share - 1e-12).
+// For every query head: turns logits, which are multiplied by log2(e), into softmax weights scaled so that the
+// largest is 1. Keeps the fewest largest weights whose sum is at least (share - 1e-12) of the total (ties: the
+// lower rank), and sets the others to zero.
 struct TopMass {
-    float* weights = nullptr; // [query_heads, stride], by number of the rank among those read
+    float* weights = nullptr; // [query_heads, stride], column i: the i-th rank that is read
     int64_t stride = 0;
     const int32_t* used = nullptr; // device [kv_heads]
     ReadPlan plan;

@@ -1,5 +1,6 @@
 // Attention of a chunk. Queries and keys are rotated once; then each block computes a tile of stacked query rows
-// over all keys with an online softmax, and stores log-sum-exps, from which a second pass computes the signals.
+// (prefill_rows.h) over all keys with an online softmax, and stores log-sum-exps, from which a second pass computes
+// the signals. These kernels use CUDA cores; for 16-bit staging on tensor cores: tensor_attention.cu.
 #include <algorithm>
 
 #include "kernels/cuda/attention/attention_tile.h"
@@ -15,7 +16,7 @@ namespace {
 // Output rows are accumulated in shared memory up to this head_dim, beyond it in the output itself.
 constexpr int32_t most_shared_dim = 256;
 
-// Row maximum and softmax denominator of a row. Four lanes share a row; each of them holds both.
+// Row maximum and softmax denominator of a row. The four lanes that share a row hold the same numbers.
 struct RunningSoftmax {
     float top = __builtin_huge_valf() * -1, total = 0;
 };
@@ -32,8 +33,8 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-// Replaces the logits of the quad's row by exp2(logit - row maximum), zero for ranks outside of [hidden,
-// attended). Returns the factor by which earlier sums must be multiplied.
+// Replaces the logits of a row, which four lanes share, by exp2(logit - row maximum), or by zero outside of ranks
+// [hidden, attended) of the tile. Returns the factor by which sums of earlier tiles must be multiplied.
 __device__ inline float add_to_softmax(AttentionTile& tile, int row, int lane, int32_t hidden, int32_t attended,
                                        RunningSoftmax& softmax)
 {
@@ -54,8 +55,8 @@ __device__ inline float add_to_softmax(AttentionTile& tile, int row, int lane, i
     return share;
 }
 
-// Loads dimensions [first, first + tile_dims) of the values of 64 ranks to tile.keys; zero for ranks before
-// first_seen, and beyond the last rank or dimension.
+// Loads dimensions [first, first + tile_dims) of the values of the 64 ranks from first_rank on to tile.keys; zero
+// for ranks before first_seen, and beyond the last rank or dimension.
 template<DType pool, DType staged>
 __device__ inline void load_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_seen,
                                    int64_t first_rank, int32_t first, AttentionTile& tile)

@@ -1,6 +1,6 @@
-// Signals of a chunk: logits are computed a second time, per block of 64 ranks with the query rows streamed past
-// them, so that one thread sums a rank over all rows. The rows are divided into fixed splits, whose sums are added
-// in order.
+// Signals of a chunk. Logits are computed a second time: a block keeps 64 ranks and reads one tile of query rows
+// after the other, so that one thread sums a rank over all rows of a split. The rows are divided into splits of
+// fixed size, whose sums are added in order.
 #include "kernels/cuda/attention/prefill_signals.h"
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr float entropy_floor = 1e-10f; // in the logarithm of SignalRequest::entropies
+constexpr float entropy_floor = 1e-10f; // added inside the logarithm of SignalRequest::entropies
 constexpr float ln_2 = 0.693147181f;
 constexpr float nothing = -__builtin_huge_valf();
 constexpr int finish_threads = 256;
 
-// Partial sums; null: not wanted. Every plane is [splits, heads, ranks].
+// Sums of each split; null: not wanted. Every plane is [splits, heads, ranks].
 struct SignalPlanes {
     float* sums = nullptr;         // heads: KV heads
     float* low_counts = nullptr;   // heads: KV heads
@@ -38,7 +38,8 @@ struct SignalWork {
     SignalPlanes planes{};
 };
 
-// Replaces tile.scores by A, zero where a row does not attend and in rows from `last` on.
+// Replaces the logits in tile.scores by attention weights A: zero where a row does not attend, and in rows from
+// `last` on.
 __device__ inline void probabilities(const SignalWork& work, int64_t head, int64_t first, int64_t last,
                                      int32_t first_rank, AttentionTile& tile)
 {
@@ -53,10 +54,10 @@ __device__ inline void probabilities(const SignalWork& work, int64_t head, int64
     __syncthreads();
 }
 
-// One thread's sums for one rank, row by row.
+// A thread's sums for one rank. add() is called for one stacked row after the other.
 struct GroupSums {
     float sum = 0, low = 0, entropy = 0;
-    float row = 0; // of the current chunk row, over the group's heads
+    float row = 0; // A of the current chunk row, summed over the heads of the group so far
 
     __device__ void add(const SignalWork& work, int64_t head, int64_t x, int32_t rank, float a)
     {
@@ -78,7 +79,7 @@ __device__ inline void add_tile(const SignalWork& work, int64_t head, int64_t fi
         sums.add(work, head, x, rank, tile.scores[x - first][rank % tile_ranks]);
 }
 
-// `heads`: [2, group, tile_ranks] sums and sums of squares.
+// Adds a tile to the sums per query head. `heads`: [2, group, tile_ranks], sums, then sums of squares.
 __device__ inline void add_tile_heads(const SignalWork& work, int64_t first, int64_t last, int rank,
                                       const AttentionTile& tile, float* heads)
 {
@@ -111,8 +112,8 @@ __device__ inline void save_heads(const SignalWork& work, int64_t head, int32_t 
     }
 }
 
-// Computes for 64 ranks of KV head blockIdx.y the sums over the rows of split blockIdx.z. Half of the block's
-// threads sum over the group, the other half per query head.
+// Sums the rows of split blockIdx.z, for 64 ranks of KV head blockIdx.y. Half of the block's threads sum over the
+// query group, the other half per query head.
 template<DType type>
 __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
 {
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
     // Skips rows before the first one that attends to a rank of the block.
     const int32_t skipped = first_rank - rotated.used[head] - first_chunk_row;
     const int32_t begin = skipped > 0 ? first_chunk_row + skipped : first_chunk_row;
-    // Chunk rows from here on have all ranks of the block outside of their window.
+    // From this chunk row on, all ranks of the block are outside of the row's window.
     const int32_t not_seeing = rotated.window > 0
                                    ? max(first_rank - rotated.used[head] + tile_ranks - 1 + rotated.window, 0)
                                    : last_chunk_row;
@@ -174,7 +175,7 @@ __global__ void add_splits(Finish finish)
     finish.to[head * finish.stride + rank] = sum;
 }
 
-// Results of pass_rows: the log-sum-exp over older ranks, or a row statistic.
+// What pass_rows computes: the log-sum-exp over the ranks outside the newest (outside_newest), or a row statistic.
 enum class RowPass : uint8_t { Outside, Entropy, Density };
 
 struct RowWork {
@@ -193,7 +194,7 @@ __device__ inline float log_sum(float a, float b)
     return top == nothing ? top : top + log2f(exp2f(a - top) + exp2f(b - top));
 }
 
-// One thread's part of a row: every fourth logit of each tile.
+// A thread's part of pass_rows: every fourth logit of one row.
 template<RowPass pass>
 struct RowPart {
     float top = nothing, sum = 0;
@@ -212,7 +213,7 @@ struct RowPart {
                 sum += a >= uniform ? 1.0f : 0.0f;
         }
     }
-    // Combines the parts of the quad that shares the row.
+    // Combines the parts of the four lanes that share the row.
     __device__ float all(float lse, int32_t seen) const
     {
         float x = pass == RowPass::Outside && top != nothing ? top + log2f(sum) : top;
@@ -268,7 +269,7 @@ struct GiniWork {
     float* found = nullptr; // [kv_heads, rows]
 };
 
-// A block computes one row of A after the other, and sorts it.
+// A block computes one row of attention weights after the other, sorts it, and stores its Gini coefficient.
 template<DType type>
 __global__ void gini_rows(GiniWork work)
 {
@@ -357,7 +358,8 @@ void row_statistics(const AttendArgs& args, const RotatedRows& rotated, const fl
            args.shape.query_heads, args.signals.row_statistics);
 }
 
-// Returns the log-sum-exps over the older ranks, for rows that attend to any; the full ones for other rows.
+// Returns, for each row, the log-sum-exp over the ranks outside the newest `outside_newest`; over all ranks if the
+// row attends to none of them, or if none are excluded.
 const float* outside_lse(const AttendArgs& args, const RotatedRows& rotated, const float* lse, int32_t first_row,
                          CudaContext& context)
 {
@@ -392,7 +394,7 @@ private:
     int64_t of_one_, used_ = 0;
 };
 
-// Assigns the planes their places in `memory`, and returns the floats they need; null only counts them.
+// Places the planes in `memory`, and returns how many floats they need; null: only counts.
 int64_t lay_out(SignalWork& work, float* memory)
 {
     Planes planes(work, work.kv_heads);

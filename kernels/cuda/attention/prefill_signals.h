@@ -5,9 +5,9 @@
 
 namespace palimpsest::kernels::cuda {
 
-inline constexpr int32_t split_stacked_rows = 256; // approximate rows of a split
+inline constexpr int32_t split_stacked_rows = 256; // stacked rows of a split, rounded down to whole chunk rows
 
-// `lse`: [kv_heads, rotated.query_stride] of the stacked rows, base 2.
+// `lse`: [kv_heads, rotated.query_stride], the log-sum-exps of the stacked rows, base 2.
 void prefill_signals(const AttendArgs& args, const RotatedRows& rotated, const float* lse, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int threads = 128;
 
-// A block handles one query or key head of a row; across heads, all queries or all keys of a row.
+// A block handles one query or key head of a row; with across_heads, all queries or all keys of a row.
 __global__ void __launch_bounds__(threads) prepare_heads_kernel(PrepareHeadsArgs args, int64_t qkv_width)
 {
     const int32_t dim = args.shape.head_dim, heads = args.shape.query_heads;

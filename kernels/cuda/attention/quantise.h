@@ -25,7 +25,7 @@ __device__ inline int8_t block_byte(float x, float step)
     return static_cast<int8_t>(__float2int_rn(fminf(fmaxf(__fdiv_rn(x, step), -127.0f), 127.0f)));
 }
 
-// Stores element `i` of a row. For Q8_0, all lanes of a warp must call together, with the elements of one block.
+// Stores element `i` of a row. For Q8_0, all lanes of a warp call together, each with another element of one block.
 template<DType type>
 __device__ inline void store_element(const KvRow& row, int32_t i, float x)
 {

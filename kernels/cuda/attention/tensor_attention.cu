@@ -1,9 +1,10 @@
 // The forward pass of prefill attention on tensor cores. A block handles 128 stacked rows of a KV head, a warp 32
-// of them in two bands of 16. It iterates over the keys in tiles of 64 with an online softmax, while the next tile
-// is copied. A fragment of keys or values is read from shared memory once for both bands, since one band could
-// keep the tensor cores only half busy. If that gives too few blocks for the card, blocks have one band; the bits
-// of a row are the same. Logits and output sums stay in registers, and so do queries if there is room. The
-// fragments of a logit tile become those of the weights that the values are multiplied with.
+// of them in two bands of 16. The block iterates over the keys in tiles of 64 with an online softmax, while the
+// next tile is copied. A fragment of keys or values is read from shared memory once for both bands, since one band
+// could keep the tensor cores only half busy. If there are too few such blocks for the card, a warp has one band
+// and a block 64 rows; the bits of a row are the same. Logits and output sums stay in registers, and so do queries
+// if there is room. The logits of a tile become, in the same registers, the weights that the values are multiplied
+// by.
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/prefill_forward.h"
 #include "kernels/cuda/device/mma.h"
@@ -23,8 +24,9 @@ constexpr int vector = 8; // elements in 16 bytes
 constexpr float nothing = -__builtin_huge_valf();
 static_assert(block_ranks == page_rows && row_padding % block_ranks == 0);
 
+// One of the two buffers of the pipeline: a tile of keys and values.
 template<int dim>
-struct Stage {
+struct TileBuffer {
     uint16_t keys[block_ranks * dim];
     uint16_t values[block_ranks * dim];
 };
@@ -37,7 +39,7 @@ __device__ inline int place(int row, int column)
     return row * dim + (column / vector ^ (row & 7)) * vector;
 }
 
-// One band: lane l holds rows l / 4 and l / 4 + 8, and of these two in every eight columns.
+// A band of 16 rows. Lane l holds parts of rows l / 4 and l / 4 + 8: two of every eight columns.
 template<int dim>
 struct Band {
     float scores[block_ranks / mma_n][4]; // logits, then weights
@@ -47,7 +49,7 @@ struct Band {
 };
 
 template<int dim>
-using Queries = uint32_t[dim / mma_k][4]; // of one band
+using Queries = uint32_t[dim / mma_k][4]; // fragments of one band
 
 // True if the queries fit in registers, besides sums and logits.
 template<int dim, int bands>
@@ -65,11 +67,11 @@ __device__ inline void widen_vector(const KvRow& row, int column, uint16_t* wide
 // Copies a tile of keys and values to shared memory. Values of a quantised pool are widened on the way.
 template<DType pool, DType type, int dim>
 __device__ inline void copy_tile(const Forward& forward, const KvList& list, int64_t head, int64_t used,
-                                 int64_t first_seen, int64_t first_rank, Stage<dim>& stage)
+                                 int64_t first_seen, int64_t first_rank, TileBuffer<dim>& buffer)
 {
     constexpr int vectors = dim / vector;
-    [[maybe_unused]] constexpr int at_once =
-        pool == DType::Q8_0 ? block_ranks * vectors / threads : 1; // unrolled, since widening waits for its loads
+    // Quantised values: unrolls the whole loop, so that all loads are in flight before one is widened.
+    [[maybe_unused]] constexpr int at_once = pool == DType::Q8_0 ? block_ranks * vectors / threads : 1;
     const AttendArgs& args = forward.args;
     const auto* keys =
         static_cast<const uint16_t*>(forward.rotated.keys) + (head * forward.rotated.key_stride + first_rank) * dim;
@@ -78,23 +80,23 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
     for (int x = static_cast<int>(threadIdx.x); x < block_ranks * vectors; x += threads) {
         const int row = x / vectors, column = x % vectors * vector, to = place<dim>(row, column);
         const int64_t rank = first_rank + row;
-        copy16(stage.keys + to, keys + row * dim + column);
+        copy16(buffer.keys + to, keys + row * dim + column);
         const bool exists = rank >= first_seen && rank < used + args.rows;
-        KvRow value{args.staging.values};
+        KvRow value{args.staging.values}; // any readable address, for copy16_or_zero
         if (exists && rank < used)
             value = pool_row<pool>(args.pool.values, first_place + row, dim);
         else if (exists)
             value = staged_row<type>(args.staging.values, head * args.staging.capacity + rank - used, dim);
         if (pool == DType::Q8_0 && exists && rank < used)
-            widen_vector<pool, type>(value, column, stage.values + to);
+            widen_vector<pool, type>(value, column, buffer.values + to);
         else
-            copy16_or_zero(stage.values + to, value.elements + column * 2, exists);
+            copy16_or_zero(buffer.values + to, value.elements + column * 2, exists);
     }
     commit();
 }
 
-// Loads the fragments of a band: (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8). Rows
-// beyond the stride read the last row; their results are not saved.
+// Loads the fragments of a band, laid out as A in mma.h. For rows beyond the stride, it loads the last row; their
+// results are not saved.
 template<int dim>
 __device__ inline void load_queries(const Forward& forward, int64_t head, int64_t first_row, Queries<dim>& band)
 {
@@ -112,7 +114,7 @@ __device__ inline void load_queries(const Forward& forward, int64_t head, int64_
     }
 }
 
-// Copies the block's queries to shared memory, in one commit group with the first tile.
+// Copies the block's queries to shared memory. Does not commit(): the copies complete with those of the first tile.
 template<int dim, int bands>
 __device__ inline void copy_queries(const Forward& forward, int64_t head, int64_t first_row, uint16_t* to)
 {
@@ -125,7 +127,8 @@ __device__ inline void copy_queries(const Forward& forward, int64_t head, int64_
     }
 }
 
-// Reads the fragment at `column` of the band that begins at `row`.
+// Reads a fragment of queries from shared memory: the 16 columns from `column` on, of the band that begins at
+// `row`.
 template<int dim>
 __device__ inline void read_queries(const uint16_t* queries, int row, int column, uint32_t (&fragment)[4])
 {
@@ -187,43 +190,44 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-// Replaces the logits of one of the lane's two rows by exp2(logit - row maximum), zero for ranks that it does not
-// attend to, and rescales the sums of earlier tiles.
+// Replaces the logits of one of the lane's two rows (`half`) by exp2(logit - row maximum), or by zero for ranks
+// that the row does not attend to, and rescales the sums of earlier tiles.
 template<bool masks_or_caps, int dim>
-__device__ inline void add_to_softmax(int32_t first_rank, int half, float soft_cap, Band<dim>& rows)
+__device__ inline void add_to_softmax(int32_t first_rank, int half, float soft_cap, Band<dim>& band)
 {
     const int column = static_cast<int>(threadIdx.x) % 4 * 2;
-    const int32_t attended = rows.visible[half] - first_rank, hidden = rows.hidden[half] - first_rank;
+    const int32_t attended = band.visible[half] - first_rank, hidden = band.hidden[half] - first_rank;
     float top = nothing;
 #pragma unroll
     for (int n = 0; n < block_ranks / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            float& score = rows.scores[n][2 * half + i];
+            float& score = band.scores[n][2 * half + i];
             if (masks_or_caps) score = softly_capped(soft_cap, score);
             if (n * mma_n + column + i >= attended) score = nothing;
             if (masks_or_caps && n * mma_n + column + i < hidden) score = nothing;
             top = fmaxf(top, score);
         }
-    top = fmaxf(rows.row_maxima[half], quad_max(top));
-    const float shift = masks_or_caps && top == nothing ? 0.0f : top; // the row has not reached its window yet
-    const float share = rows.row_maxima[half] == nothing ? 0.0f : exp2f(rows.row_maxima[half] - top);
+    top = fmaxf(band.row_maxima[half], quad_max(top));
+    // If no rank so far is in the row's window, the row maximum is -inf: 0 avoids inf - inf.
+    const float shift = masks_or_caps && top == nothing ? 0.0f : top;
+    const float rescale = band.row_maxima[half] == nothing ? 0.0f : exp2f(band.row_maxima[half] - top);
     float total = 0;
 #pragma unroll
     for (int n = 0; n < block_ranks / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            float& score = rows.scores[n][2 * half + i];
+            float& score = band.scores[n][2 * half + i];
             score = exp2f(score - shift);
             total += score;
         }
-    rows.denominators[half] = fmaf(rows.denominators[half], share, quad_sum(total));
-    rows.row_maxima[half] = top;
+    band.denominators[half] = fmaf(band.denominators[half], rescale, quad_sum(total));
+    band.row_maxima[half] = top;
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 2; ++i)
-            rows.sums[n][2 * half + i] *= share;
+            band.sums[n][2 * half + i] *= rescale;
 }
 
 template<DType type, int dim, int bands>
@@ -255,50 +259,50 @@ __device__ inline void multiply_values(const uint16_t* values, Band<dim> (&rows)
     }
 }
 
-// Saves one of the lane's two rows, stacked row `x`.
+// Saves one of the lane's two rows of a band (`half`), which is stacked row `x`.
 template<int dim>
-__device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half, const Band<dim>& rows)
+__device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half, const Band<dim>& band)
 {
     const int64_t group = forward.rotated.group;
     if (x >= forward.rotated.rows * group) return;
     const int lane = static_cast<int>(threadIdx.x) % 4;
     float* out =
         forward.args.out + (x / group * forward.args.shape.query_heads + head * group + x % group) * dim + lane * 2;
-    const float share = 1.0f / rows.denominators[half];
+    const float inverse = 1.0f / band.denominators[half];
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 2; ++i)
-            out[n * mma_n + i] = rows.sums[n][2 * half + i] * share;
+            out[n * mma_n + i] = band.sums[n][2 * half + i] * inverse;
     if (lane == 0)
         forward.lse[head * forward.rotated.query_stride + x] =
-            rows.row_maxima[half] + log2f(rows.denominators[half]);
+            band.row_maxima[half] + log2f(band.denominators[half]);
 }
 
-// Initialises a band whose row of this lane is `first`.
+// Initialises a band whose first row of this lane is `first`.
 template<int dim>
-__device__ inline void clear_band(const RotatedRows& rotated, int32_t used, int64_t first, Band<dim>& rows)
+__device__ inline void clear_band(const RotatedRows& rotated, int32_t used, int64_t first, Band<dim>& band)
 {
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            rows.sums[n][i] = 0;
+            band.sums[n][i] = 0;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        rows.visible[half] = used + static_cast<int32_t>((first + 8 * half) / rotated.group) + 1;
-        rows.hidden[half] = rotated.first_rank(rows.visible[half]);
+        band.visible[half] = used + static_cast<int32_t>((first + 8 * half) / rotated.group) + 1;
+        band.hidden[half] = rotated.first_rank(band.visible[half]);
     }
 }
 
 template<int dim, int bands>
-constexpr size_t shared_bytes = stages * sizeof(Stage<dim>) +
+constexpr size_t shared_bytes = stages * sizeof(TileBuffer<dim>) +
                                 (holds_queries<dim, bands> ? 0 : block_rows<bands> * dim * sizeof(uint16_t));
 
 template<DType pool, DType type, int dim, bool masks_or_caps, int bands>
 __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 {
-    auto* pipeline = dynamic_shared<Stage<dim>>();
+    auto* pipeline = dynamic_shared<TileBuffer<dim>>();
     auto* shared_queries = reinterpret_cast<uint16_t*>(pipeline + stages);
     const RotatedRows& rotated = forward.rotated;
     const int64_t head = blockIdx.y, block_first = static_cast<int64_t>(blockIdx.x) * block_rows<bands>;
@@ -334,12 +338,12 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
             wait<0>();
         }
         __syncthreads();
-        const Stage<dim>& stage = pipeline[tile % stages];
-        multiply_keys<type, dim, bands>(stage.keys, queries, shared_queries, rows);
+        const TileBuffer<dim>& buffer = pipeline[tile % stages];
+        multiply_keys<type, dim, bands>(buffer.keys, queries, shared_queries, rows);
 #pragma unroll
         for (int row = 0; row < 2 * bands; ++row)
             add_to_softmax<masks_or_caps, dim>(first_rank, row % 2, rotated.soft_cap, rows[row / 2]);
-        multiply_values<type, dim, bands>(stage.values, rows);
+        multiply_values<type, dim, bands>(buffer.values, rows);
         __syncthreads();
     }
 #pragma unroll
@@ -365,7 +369,7 @@ void launch_bands(const Forward& forward, CudaContext& context)
         launch(context, shape, attend_rows<pool, type, dim, false, bands>, forward);
 }
 
-// Uses two bands if that still gives three quarters of the multiprocessors a block, and shared memory suffices.
+// Uses two bands if there are still blocks for three quarters of the multiprocessors, and shared memory suffices.
 template<DType pool, DType type, int dim>
 void launch_rows(const Forward& forward, CudaContext& context)
 {

@@ -1,6 +1,6 @@
-// A block handles 64 ranks of a KV head, a warp 16 of them. The keys stay in registers as the left operand, and
-// tiles of 64 query rows are streamed past them, so that the four lanes that share a rank keep its sum over all
-// rows.
+// A block handles 64 ranks of a KV head, a warp 16 of them. The keys stay in registers as the left operand, while
+// the block reads one tile of 64 query rows after the other, so that the four lanes that share a rank keep its sum
+// over all rows.
 #include "kernels/cuda/attention/tensor_signals.h"
 
 #include "kernels/cuda/device/async_copy.h"
@@ -15,23 +15,23 @@ constexpr int threads = 128;
 constexpr int block_ranks = 64, tile_queries = 64;
 constexpr int vector = 8; // elements in 16 bytes
 constexpr int most_group = mma_n;
-constexpr float entropy_floor = 1e-10f; // in the logarithm of SignalRequest::entropies
+constexpr float entropy_floor = 1e-10f; // added inside the logarithm of SignalRequest::entropies
 static_assert(block_ranks == threads / warp_lanes * mma_m && row_padding % block_ranks == 0);
 
 template<int dim>
 struct QueryTile {
     uint16_t queries[tile_queries * dim];
-    float lse[tile_queries];                             // infinite for rows that do not count
+    float lse[tile_queries];                             // infinite for rows from `last` on, whose weights become 0
     int32_t hidden[tile_queries], visible[tile_queries]; // ranks [hidden, visible) are attended to
-    float uniform[tile_queries]; // sum over the group's heads of uniform attention to the visible ranks
+    float uniform[tile_queries]; // group / visible ranks: the sum over the group if attention were uniform
 };
 
-// A lane's sums for ranks `rank` and `rank` + 8.
+// A lane's sums for two ranks: [0] for its `rank`, [1] for `rank` + 8.
 struct LaneSums {
     float sums[2] = {}, low_counts[2] = {}, entropies[2] = {};
 };
 
-// Swizzled: the same column of eight consecutive rows is in different banks.
+// Index of element `column` of a row. Swizzled: the same column of eight consecutive rows is in different banks.
 template<int dim>
 __device__ inline int place(int row, int column)
 {
@@ -69,9 +69,9 @@ __device__ inline float low_count(const QueryTile<dim>& tile, int query, int32_t
     return rank >= tile.hidden[query] && rank < tile.visible[query] && sum < tile.uniform[query] ? 1.0f : 0.0f;
 }
 
-// The number of chunk rows that give a rank less than uniform attention. Each lane holds the weights of two
-// queries, `query` and `query` + 1. The heads of a group are consecutive and begin at a multiple of the group
-// size, so lanes add up a group by shuffles, and the lane with its first head counts the row.
+// Returns how many chunk rows give a rank less than uniform attention. Each lane holds the weights of two stacked
+// rows, `query` and `query` + 1. The stacked rows of one chunk row, its group of heads, begin at a multiple of the
+// group size: lanes add them up by shuffles, and the lane that holds the first head counts the chunk row.
 template<int dim>
 __device__ inline float low_counts(const QueryTile<dim>& tile, int query, int32_t rank, int32_t group, float first,
                                    float second)
@@ -157,13 +157,13 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
 #pragma unroll
     for (int k = 0; k < dim / mma_k; ++k)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) // (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8)
+        for (int i = 0; i < 4; ++i) // laid out as A in mma.h
             keys[k][i] = *reinterpret_cast<const uint32_t*>(own + i % 2 * 8 * dim + k * mma_k + i / 2 * 8);
 
     const int32_t begin = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
     const int32_t end = begin + work.split_rows < rotated.rows ? begin + work.split_rows : rotated.rows;
-    const int32_t first_seeing = first_rank - used; // chunk row
-    // Chunk rows from here on have all ranks of the block outside of their window.
+    const int32_t first_seeing = first_rank - used; // the first chunk row that sees a rank of the block
+    // From this chunk row on, all ranks of the block are outside of the row's window.
     const int32_t not_seeing =
         masks_or_caps && rotated.window > 0 ? max(first_seeing + block_ranks - 1 + rotated.window, 0) : end;
     const int64_t last = int64_t{end < not_seeing ? end : not_seeing} * rotated.group;

@@ -18,7 +18,7 @@ struct RankSums {
     float* entropies = nullptr;
 };
 
-// True if all query heads of a group are held by the four lanes that share a rank, so that shuffles can add them
+// True if the four lanes that share a rank hold all query heads of a group at once, so that shuffles can add them
 // up.
 bool counts_low_on_tensor_cores(int32_t group);
 

@@ -43,8 +43,8 @@ __device__ inline void commit()
 #endif
 }
 
-// Waits until at most `pending` of the thread's newest groups are incomplete. Other threads see the copied bytes
-// after a __syncthreads() that follows.
+// Waits until all of the thread's groups but the newest `pending` are complete. Other threads see the copied bytes
+// only after a __syncthreads() that follows.
 template<int pending>
 __device__ inline void wait()
 {

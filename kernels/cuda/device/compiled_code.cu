@@ -33,7 +33,8 @@ __global__ void write_compiled_for(int* to)
     *to = compiled_for();
 }
 
-// Runs a kernel that reports it. Not with launch(): there is no CudaContext yet.
+// Runs a kernel that reports the capability it was compiled for. Does not use launch(): there is no CudaContext
+// yet.
 int compiled_for_by_its_own_account()
 {
     const std::unique_ptr<void, void (*)(void*)> memory(allocate_device(sizeof(int)), free_device);
@@ -60,7 +61,7 @@ int compiled_capability()
     }
     check(status);
     if (of.ptxVersion > 0) return of.ptxVersion;
-    // Some drivers do not report it, and binaryVersion, for which the driver compiled the code, may be newer.
+    // Some drivers do not report ptxVersion, and binaryVersion is the card's if the driver compiled the PTX.
     return compiled_for_by_its_own_account();
 }
 

@@ -44,7 +44,7 @@ enum class ScratchUse {
     Scores,     // logits and weights of decode attention; log-sum-exps of prefill
     Watched,    // softmax parts and weights of decode attention, for signals
     WatchedToo, // the same: a second buffer, for every other layer
-    Partials,   // of splits
+    Partials,   // partial results of splits
     Tickets,    // count finished splits; zero between calls
     PageScores, // bounds of retrieval pages
     ReadRanks,  // ranks and pages that retrieval reads; ranks sent by drop; first displaced ranks in defragment
@@ -69,7 +69,7 @@ public:
     CudaContext& operator=(const CudaContext&) = delete;
 
     int device() const { return device_; }
-    // 90: sm_90. The lesser of the card's and that of the code that runs on it.
+    // 90: sm_90. The lesser of the card's capability and that of the code that runs on it.
     int compute_capability() const { return capability_; }
     int multiprocessors() const { return multiprocessors_; }
     size_t most_shared() const { return most_shared_; } // most shared memory of a block, in bytes, with opt-in
@@ -81,8 +81,8 @@ public:
     {
         return static_cast<T*>(scratch_memory(use, count * sizeof(T)));
     }
-    // Device memory with these elements, once the stream gets there; valid until 1 MiB more was sent. For small
-    // arrays; use a Buffer for others.
+    // Returns device memory that holds these elements for work queued after this call, until 1 MiB more has been
+    // sent. For small arrays; use a Buffer for others.
     template<class T>
     const T* send(std::span<const T> host)
     {
@@ -113,7 +113,7 @@ public:
 
     // Sets the name of the current operation, for error messages.
     void enter(const char* operation) { operation_ = operation; }
-    // Throws Error (Internal) that names the current operation and what it does.
+    // During a recording, throws Error (Internal) that names the current operation and what it tried to do.
     void refuse_while_recording(Unrecordable what) const;
 
     // True if a kernel that is launched now may begin before the previous one ends: only in a recording, and only
@@ -150,9 +150,9 @@ public:
     };
     [[nodiscard]] Aside aside() { return Aside(streams_); } // throws Error
     void wait_for_aside() { streams_.join(); }              // throws Error
-    // Work on the branch reads results of one layer's attention while the next layer's attention already writes
-    // its own: there are two buffers, used alternately. acquire_signal_buffer waits for the branch's work up to the
-    // previous release_signal_buffer of that buffer.
+    // Work on the branch reads results of one layer's attention while the next layer's attention already writes its
+    // own, so layers use two buffers alternately. acquire_signal_buffer returns 0 or 1; the stream then waits for
+    // the branch's work up to the previous release_signal_buffer of the same number.
     size_t acquire_signal_buffer() // throws Error
     {
         turn_ = 1 - turn_;
@@ -168,7 +168,7 @@ private:
     int device_ = 0; // first: the other members are created on this device
     int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
-    bool overlaps_ = false; // what may_overlap returns if the recording allows it
+    bool overlaps_ = false; // card and driver can overlap launches (programmatic dependent launch)
     SendRing ring_;
     UploadCache sent_;
     CudaStreams streams_;

@@ -20,7 +20,7 @@ void give_back(Call&& call) noexcept
 {
     if (!device_failed()) note(call());
 }
-// For tests, which simulate a new process.
+// Clears device_failed(), for tests that simulate a new process.
 void forget_failure();
 
 } // namespace palimpsest::kernels::cuda

@@ -108,7 +108,7 @@ inline uint32_t pack(float low, float high)
 
 namespace portable {
 
-// The words that the lanes of each warp of a block exchange.
+// What the lanes of one warp exchange: four words each.
 struct Exchange {
     static constexpr int most_warps = 32;
     uint64_t words[warp_lanes][4];

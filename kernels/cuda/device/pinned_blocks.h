@@ -37,7 +37,7 @@ private:
     static void free(const Block& block) noexcept;
 
     std::mutex lock_;           // guards unused_
-    std::vector<Block> unused_; // the copy of an abandoned download may still write to one
+    std::vector<Block> unused_; // a download that was never read may still be copying into one
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -1,5 +1,5 @@
-// Selection by a whole block with a radix select: 8 bits of a 32-bit key per pass, so four passes over the items
-// instead of 32.
+// Selection by a whole block with a radix select: 8 bits of the key per pass, so four passes over the items for a
+// 32-bit key instead of 32 (lowest_ranks.h: up to eight passes for a 64-bit key).
 #pragma once
 
 #include "kernels/cuda/device/block_select.h"
@@ -8,8 +8,8 @@ namespace palimpsest::kernels::cuda {
 
 inline constexpr int digit_bits = 8, digits = 1 << digit_bits;
 
-// Adds a digit to counts; all lanes of the warp call together. Leading digits are almost all the same, so lanes
-// that agree with the first counted lane are counted with a single atomic.
+// Counts this lane's digit if `counted`; all lanes of the warp call together. Leading digits are almost all the
+// same, so lanes that agree with the first counted lane share one atomic addition.
 __device__ inline void count_digit(bool counted, uint32_t digit, uint32_t* counts)
 {
     const unsigned among = __ballot_sync(all_lanes, counted);

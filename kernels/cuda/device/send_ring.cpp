@@ -14,7 +14,8 @@ constexpr size_t alignment = 256;
 
 } // namespace
 
-// A half takes pieces of up to half its size, so a full half holds at least max_kept bytes.
+// A half takes arrays of up to half its size, and is left only when the next one does not fit: by then, it holds at
+// least max_kept bytes.
 SendRing::SendRing() : SendRing(nullptr)
 {
     add_halves(2 * max_kept);

@@ -35,7 +35,7 @@ private:
         cudaEvent_t left = nullptr; // completes after the last copy from this half
     };
 
-    explicit SendRing(std::nullptr_t) {}            // owns what a failed constructor had allocated
+    explicit SendRing(std::nullptr_t) {} // delegated to, so that the destructor runs if the public one throws
     size_t take(size_t bytes, cudaStream_t stream); // returns an offset in the current half
     void add_halves(size_t bytes);
 

@@ -22,7 +22,7 @@ public:
     // Returns device memory for these bytes, in place of the oldest copy; the caller must send the bytes there
     // next. REQUIRES: bytes <= place_bytes.
     void* take(const void* host, size_t bytes);
-    void forget(const void* place); // the bytes were not sent after all
+    void forget(const void* place); // call if sending failed after take()
 
     size_t device_bytes() const { return places * place_bytes; }
 

@@ -1,5 +1,6 @@
-// Selects the ranks to evict from a layer's lists, and removes them from all per-rank arrays: one block per list.
-// Plan, sizes and counts are read on the device, so the host never waits.
+// Selects the ranks to evict from a layer's lists, and removes them from all per-rank arrays: one block per list,
+// whose threads stride over ranks or over words of bits. Plan, sizes and counts are read on the device, so the host
+// never waits.
 #include <algorithm>
 
 #include "kernels/cuda/device/kernels.h"
@@ -16,9 +17,9 @@ namespace {
 // A block starts only when a multiprocessor has room for all of its threads. After a decoded token it runs beside
 // matrix products, and a large block would wait for them.
 constexpr int chunk_threads = 1024, token_threads = 256;
-constexpr int tile_moves = 4; // moves that one thread has in flight
+constexpr int tile_moves = 4; // elements that a thread loads before it stores any
 
-// Scratch of the blocks, one list after the other.
+// Scratch of all blocks: each list has a part of `keys` and of `words`.
 struct EvictionScratch {
     uint64_t* keys;  // [kv_heads, max_size] by rank or place; null: not needed
     uint32_t* words; // [kv_heads, list_words]
@@ -52,7 +53,7 @@ __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan&
         lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, evicted);
 }
 
-// Converts marked entries to marked ranks, in `dropped` too.
+// `dropped` and the marks hold entry numbers, which skip pinned tokens; replaces both by ranks.
 template<int threads>
 __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* dropped,
                             const EvictedRanks<threads>& evicted)
@@ -63,7 +64,7 @@ __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* d
     __syncthreads();
     mark_all(dropped, evicted);
     __syncthreads();
-    evicted.put(dropped); // unchanged; this updates evicted.before
+    evicted.put(dropped); // writes the same ranks again, but updates evicted.before
     __syncthreads();
 }
 
@@ -80,7 +81,8 @@ struct RankRows {
     uint32_t* order;
 };
 
-// Moves the kept ranks down, in ascending tiles; the block reads a whole tile before it writes any of it.
+// Moves the kept ranks down to close the gaps, in ascending tiles; the block reads a whole tile before it writes
+// any of it. `first`: the first evicted rank.
 template<int threads>
 __device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>& evicted, uint32_t first)
 {
@@ -135,7 +137,7 @@ __device__ void remove_evicted(const EvictArgs& args, int64_t head, const Evicte
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             dropped_rows[i] = rows.order[dropped[i]];
-    compact_ranks(rows, evicted, dropped[0]); // synchronises the block after dropped_rows was read
+    compact_ranks(rows, evicted, dropped[0]); // its first barrier comes after all reads of rows.order above
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             rows.order[freed_row_index(dropped, count, size, i)] = dropped_rows[i];
@@ -154,6 +156,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
         return;
     }
     const uint32_t held = args.pinned.ranks ? args.pinned.held[head] : 0;
+    // The last member, `size`, counts entries, until skip_pinned makes them ranks.
     EvictedRanks<threads> evicted{room.evicted(head), room.before(head), &single, list.evicted, list.size - held};
     evicted.clear();
     __syncthreads();
@@ -174,7 +177,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, evicted);
 }
 
-// True if keys of ranks or places are compared more than once.
+// True if the selection reads keys more than once, so that they are kept in scratch.
 bool needs_keys(const EvictArgs& args)
 {
     if (args.rule.select == SelectRule::Lowest) return args.max_evicted > 1 || is_shaped(args.rule);
@@ -201,7 +204,7 @@ void evict(const EvictArgs& args, CudaContext& context)
     const EvictionScratch room = room_of(args, context);
     if (args.rule.select == SelectRule::Lowest && room.keys) score_ranks(args, room.keys, room.max_size, context);
     const auto lists = static_cast<unsigned>(args.kv_heads);
-    if (args.order)
+    if (args.order) // set after a decoded token only
         launch(context, {dim3(lists), dim3(token_threads)}, evict_kernel<token_threads>, args, room);
     else
         launch(context, {dim3(lists), dim3(chunk_threads)}, evict_kernel<chunk_threads>, args, room);

@@ -1,4 +1,5 @@
-// SelectRule::Tiles: evicts some entries of every eviction tile. One block handles a list, wave after wave.
+// SelectRule::Tiles: evicts some entries of every eviction tile (kernels/eviction.h). One block handles a list,
+// wave after wave; its threads share the tiles of a wave.
 #pragma once
 
 #include "kernels/cuda/eviction/evicted_ranks.h"
@@ -9,7 +10,7 @@ namespace palimpsest::kernels::cuda {
 template<int threads>
 class TileWaves {
 public:
-    // entries and keys: memory for the block, [places] each.
+    // `entries`, `keys`: scratch of this block, indexed by place; `keys` is used only if ties_keep_older.
     __device__ TileWaves(const EvictArgs& args, int64_t head, const ListPlan& list, uint32_t* entries,
                          uint64_t* keys)
         : args_(args), head_(head), list_(list), tile_(static_cast<uint32_t>(args.rule.tile)),
@@ -23,7 +24,7 @@ public:
         const uint32_t* wave_ends = args_.plan + list_.wave_ends;
         const uint32_t tiles = list_.waves == 0 ? 0 : wave_ends[list_.waves - 1];
         for (uint32_t i = threadIdx.x; i < tiles * tile_; i += threads)
-            entries_[places_[i]] = places_[i]; // a place in several tiles gets the same value from each
+            entries_[places_[i]] = places_[i]; // threads that write the same place write the same number
         __syncthreads();
         uint32_t first = 0;
         for (uint32_t wave = 0; wave < list_.waves; ++wave) {
@@ -47,13 +48,13 @@ private:
             total = __dadd_rn(total, raw_score(args_, head_, oldest + i));
         return __ddiv_rn(total, static_cast<double>(args_.rule.unit));
     }
-    __device__ void leave(uint32_t entry, const EvictedRanks<threads>& to) const
+    __device__ void evict_entry(uint32_t entry, const EvictedRanks<threads>& to) const
     {
         for (uint32_t i = 0; i < unit_; ++i)
             to.mark(list_.first + entry * unit_ + i);
     }
 
-    // Pairs [first, end): keeps the left entry if its score is higher, else the right one.
+    // Tiles [first, end), each a pair: keeps the left entry if its score is higher, else the right one.
     __device__ void keep_higher(uint32_t first, uint32_t end, const EvictedRanks<threads>& to) const
     {
         for (uint32_t pair = first + threadIdx.x; pair < end; pair += threads) {
@@ -61,7 +62,7 @@ private:
             const uint32_t left = entries_[places[0]], right = entries_[places[1]];
             const bool left_stays = score(left) > score(right);
             entries_[places[0]] = left_stays ? left : right;
-            leave(left_stays ? right : left, to);
+            evict_entry(left_stays ? right : left, to);
         }
         __syncthreads();
     }
@@ -74,17 +75,17 @@ private:
         __syncthreads();
         for (uint32_t i = first * tile_ + threadIdx.x; i < end * tile_; i += threads) {
             if (better_ones(i) < static_cast<uint32_t>(args_.rule.kept)) continue;
-            leave(entries_[places_[i]], to);
+            evict_entry(entries_[places_[i]], to);
             entries_[places_[i]] = nobody;
         }
         __syncthreads();
         for (uint32_t t = first + threadIdx.x; t < end; t += threads)
-            compact_ranks(places_ + int64_t{t} * tile_);
+            close_up(places_ + int64_t{t} * tile_);
         __syncthreads();
     }
 
-    // The number of entries in its tile that precede the entry at place i: a higher score, or an equal one and
-    // older.
+    // The number of entries of the same tile that precede the entry at places_[i]: those with a higher score, or an
+    // equal one and a lower place.
     __device__ uint32_t better_ones(uint32_t i) const
     {
         const uint32_t begin = i / tile_ * tile_;
@@ -97,7 +98,8 @@ private:
         return better;
     }
 
-    __device__ void compact_ranks(const uint32_t* places) const
+    // Moves the kept entries of a tile to its first places, in their order.
+    __device__ void close_up(const uint32_t* places) const
     {
         uint32_t to = 0;
         for (uint32_t i = 0; i < tile_; ++i)

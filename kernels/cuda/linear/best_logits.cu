@@ -14,7 +14,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// Larger is better: orders by logit, then the lower id first.
+// A larger key is a better logit: a higher one, or an equal one with a lower id.
 using Key = uint64_t;
 constexpr Key nothing = 0; // below the key of every logit
 
@@ -53,8 +53,8 @@ struct Runs {
     int spacing = 0;
 };
 
-// Orders pairs of keys that are `stride` apart: the larger first, or last in stretches of `size` that are to
-// ascend.
+// Orders pairs of keys that are `stride` apart. In stretches of `size` keys that descend, the larger key comes
+// first; in those that ascend, last.
 __device__ inline void order_pairs(const Runs& runs, int size, int stride)
 {
     const int pairs_bits = runs.run_bits - 1;

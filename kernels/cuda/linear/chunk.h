@@ -1,4 +1,4 @@
-// Device-side reads from the planes of coding.h.
+// Device-side reads from the planes of coding.h, chunk (32 columns of a row) by chunk.
 #pragma once
 
 #include "kernels/cuda/device/device.h"

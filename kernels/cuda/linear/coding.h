@@ -1,7 +1,7 @@
 // Encoding of quantised weights in planes (formulas: kernels/base/quantised_blocks.h).
 //
 // Every element is scale * (code - bias) - offset, or scale * table[code] - offset; a group of 16 or 32 columns
-// shares scale and offset. The unit of all planes is a chunk, 32 columns of a row:
+// shares scale and offset. The unit of all planes is a chunk: here 32 columns of a row of a weight, not tokens.
 //   values   the low 2 or 4 bits of each code: 2 or 4 words
 //   high     the 1 or 2 bits above them: 1 or 2 words
 //   scales   data of each chunk: 1, 2 or 4 bytes

@@ -70,8 +70,8 @@ void require(cublasStatus_t status)
 template<class Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
 
-// Shape of a product. cuBLASLt's matrices are column-major, so it sees each of our matrices transposed: y^T = W
-// x^T, [W.rows, x.rows].
+// Shape of a product. cuBLASLt's matrices are column-major, so it sees each of our row-major matrices transposed,
+// and computes y^T = W x^T, [W.rows, x.rows].
 struct Shape {
     cudaDataType_t type;
     int64_t outputs, width; // rows of W; elements of a row, padding included

@@ -25,7 +25,7 @@ CublasLtLibrary open_cublaslt(std::span<const char* const> places, CublasLtTrial
 // installed. Makes the device current. Throws Error.
 const CublasLtLibrary& cublaslt_on(int device);
 
-// Returns the first of them that loads, for machines without a device.
+// Returns the first library in the same places that loads, for machines without a usable device.
 CublasLtLibrary loadable_cublaslt();
 
 } // namespace palimpsest::kernels::cuda

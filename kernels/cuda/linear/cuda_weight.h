@@ -8,7 +8,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Bytes that 32 columns of a row take in each plane; for `factors`, that 256 columns take.
+// Bytes per chunk (32 columns of a row) in each plane; `factors`: bytes per 8 chunks.
 struct PlaneBytes {
     int64_t values = 0, high = 0, scales = 0, factors = 0;
 };

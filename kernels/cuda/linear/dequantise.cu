@@ -10,7 +10,7 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int warps = 8, threads = warps * warp_lanes;
-constexpr int at_once = 8; // elements per lane and step
+constexpr int lane_elements = 8; // elements that a lane converts per step
 
 struct Dequantise {
     WeightPlanes from;
@@ -18,7 +18,7 @@ struct Dequantise {
     float* scales = nullptr;
 };
 
-// Returns an upper bound of the row's magnitudes. For one warp.
+// Returns an upper bound of the row's magnitudes to every lane. All lanes of a warp call together.
 template<DType type>
 __device__ float bound_of_row(const WeightPlanes& from, int64_t row)
 {
@@ -51,7 +51,7 @@ __device__ float bound_of_row(const WeightPlanes& from, int64_t row)
 
 // Elements k to k + 7 of a row.
 template<DType type>
-__device__ void eight_of(const WeightPlanes& from, int64_t row, int64_t k, float (&x)[at_once])
+__device__ void eight_of(const WeightPlanes& from, int64_t row, int64_t k, float (&x)[lane_elements])
 {
     const int64_t at = row * from.stride + k;
     if constexpr (is_chunked(type)) {
@@ -64,12 +64,12 @@ __device__ void eight_of(const WeightPlanes& from, int64_t row, int64_t k, float
     } else if constexpr (type == DType::Q8_0) {
         const uint2 bytes = *reinterpret_cast<const uint2*>(static_cast<const int8_t*>(from.values) + at);
         const float scale = widen_f16(static_cast<const uint16_t*>(from.scales)[at / 32]);
-        for (int i = 0; i < at_once; ++i)
+        for (int i = 0; i < lane_elements; ++i)
             x[i] = scale * static_cast<float>(static_cast<int8_t>((i < 4 ? bytes.x : bytes.y) >> (8 * (i % 4))));
     } else {
         const uint4 pairs = *reinterpret_cast<const uint4*>(static_cast<const uint16_t*>(from.values) + at);
         const uint32_t words[4] = {pairs.x, pairs.y, pairs.z, pairs.w};
-        for (int i = 0; i < at_once; ++i)
+        for (int i = 0; i < lane_elements; ++i)
             x[i] = widen_bf16(static_cast<uint16_t>(words[i / 2] >> (16 * (i % 2))));
     }
 }
@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(threads) dequantise_kernel(Dequantise args)
     const PowerOfTwo to_range = f16_scale(bound_of_row<type>(from, row));
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     if (lane == 0) args.scales[row] = to_range.inverse;
-    for (int64_t k = at_once * lane; k < from.stride; k += at_once * warp_lanes) {
-        float x[at_once];
+    for (int64_t k = lane_elements * lane; k < from.stride; k += lane_elements * warp_lanes) {
+        float x[lane_elements];
         eight_of<type>(from, row, k, x);
         for (float& element : x)
             element *= to_range.factor;
@@ -125,6 +125,7 @@ Operand weight_operand(const WeightPlanes& part, CudaContext& context)
                     .stride = part.stride};
     if (operand.type == part.type) return operand;
     const int64_t elements = part.rows * part.stride;
+    // part.rows * 2: one float scale a row is two uint16_t.
     auto* values =
         context.scratch<uint16_t>(ScratchUse::DequantisedWeight, static_cast<size_t>(elements + part.rows * 2));
     auto* scales = reinterpret_cast<float*>(values + elements);
@@ -138,7 +139,7 @@ Operand weight_operand(const WeightPlanes& part, CudaContext& context)
                           [&](auto type) { launch(context, shape, dequantise_kernel<type.value>, args); });
     else if (part.type == DType::Q8_0)
         launch(context, shape, dequantise_kernel<DType::Q8_0>, args);
-    else
+    else // BF16, on sm_75 only
         launch(context, shape, dequantise_kernel<DType::BF16>, args);
     return operand;
 }

@@ -7,12 +7,12 @@
 
 namespace palimpsest::kernels::cuda {
 
-// The operand type of a weight in prefill. Types that f16 represents exactly, or nearly so, use f16: its rounding
-// error is an eighth of bf16's. F32 weights stay F32.
+// The operand type of a weight in prefill: F32 for F32 weights, BF16 for BF16 weights from sm_80 on, F16 for all
+// others, whose values f16 represents exactly or with an eighth of the rounding error of bf16.
 DType operand_type(DType weight, const CudaContext& context);
 
-// The number of rows of a part to convert at a time, so that they are still in the L2 cache when they are
-// multiplied; all rows if no conversion is needed.
+// How many rows of a part to convert at a time: few enough that they are still in the L2 cache when they are
+// multiplied; all rows if they need no conversion.
 int64_t rows_at_once(const WeightPlanes& part, const CudaContext& context);
 
 // Rows of a weight in operand_type(part.type): the part's own plane if it already has that type, else scratch that

@@ -6,16 +6,16 @@
 #include "kernels/cuda/linear/multiply.h"
 #include "kernels/cuda/linear/rms_norm.h"
 
-#ifdef __CUDACC__
+#ifdef __CUDACC__ // the emulator has no library
 #include "kernels/cuda/linear/cublaslt.h"
 #endif
 
 namespace palimpsest::kernels::cuda {
 namespace {
 
-void multiply_by_best(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context)
+void multiply_by_library_or_own(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context)
 {
-#ifdef __CUDACC__
+#ifdef __CUDACC__ // the emulator has no library
     if (a.type != DType::F32 && multiply_by_library(a, b, to, context)) return;
 #endif
     multiply(a, b, to, context);
@@ -29,12 +29,12 @@ void multiply_part(const Operand& x, const WeightPlanes& part, const Product& pr
     for (int64_t r = 0; r < part.rows; r += most) {
         WeightPlanes slice = rows_from(part, r);
         slice.rows = std::min(most, slice.rows);
-        multiply_by_best(x, weight_operand(slice, context),
-                         {.y = product.y + first + r,
-                          .stride = product.weight->rows(),
-                          .bias = product.bias != nullptr ? product.bias + first + r : nullptr,
-                          .accumulate = product.accumulate},
-                         context);
+        multiply_by_library_or_own(x, weight_operand(slice, context),
+                                   {.y = product.y + first + r,
+                                    .stride = product.weight->rows(),
+                                    .bias = product.bias != nullptr ? product.bias + first + r : nullptr,
+                                    .accumulate = product.accumulate},
+                                   context);
     }
 }
 

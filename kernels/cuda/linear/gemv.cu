@@ -11,8 +11,8 @@ namespace {
 constexpr int warps = 8, threads = warps * warp_lanes;
 // Columns of x in shared memory at a time; a wider weight is processed in several tiles.
 constexpr int tile_cols = 4096;
-// Loads of a lane in flight. Fewer if a load is a chunk with its scales: registers for more would leave room for
-// fewer warps.
+// How many loads a lane has in flight. Fewer if a load is a chunk with its scales: it needs more registers, and
+// more loads would leave room for fewer warps.
 template<DType type>
 constexpr int loads_in_flight = is_chunked(type) ? 4 : 8;
 constexpr int most_parts = 4;
@@ -100,8 +100,8 @@ __device__ void sum_groups(float4* staged, int64_t cols)
     }
 }
 
-// The loads of `lines` rows that a lane has in flight. Loads beyond the end of a tile repeat its last one and are
-// not added.
+// The loads that a lane has in flight, of `lines` rows of the weight. Beyond the end of a tile, a lane repeats the
+// last load and does not add it.
 template<DType type, int lines>
 struct Batch {
     static constexpr int depth = loads_in_flight<type> / lines, per_warp = depth * warp_lanes; // loads
@@ -109,7 +109,8 @@ struct Batch {
                   "load d goes to sum d % 4: a type with several depths needs multiples of 4");
     Load<type> loads[depth][lines];
 
-    // Loads from load `first` of the tile on. The tile has `of` loads and starts at load `tile_begin` of the rows.
+    // Starts the loads from number `first` of the tile on. The tile has `of` loads, and begins at load `tile_begin`
+    // of each row.
     __device__ void load(const PlaneRow (&rows)[lines], int64_t tile_begin, int first, int of)
     {
         first += static_cast<int>(threadIdx.x) % warp_lanes;
@@ -186,7 +187,7 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
         dots[line] = warp_sum((sums[line][0] + sums[line][1]) + (sums[line][2] + sums[line][3]));
 }
 
-// y is [rows, W.rows]. One warp per `abreast` columns of y; blockIdx.y is the row of x and y.
+// y is [rows, W.rows]. One warp per `abreast` neighbouring columns of y; blockIdx.y: the first row of x and y.
 template<DType type, int abreast>
 __global__ void __launch_bounds__(threads) gemv_kernel(GemvArgs args)
 {

@@ -1,6 +1,7 @@
 // Matrix product of one row, or very few (decode). Reads every weight once, in its stored type; memory bandwidth
-// is the limit. Activations stay f32, so the only error is rounding. y is [rows, W.rows]. One warp sums one or two
-// neighbours in a row of y, in an order that depends on W's type and width only. The bits differ from gemm's.
+// is the limit. Activations stay f32, so the only error is rounding. y is [rows, W.rows]. One warp computes one or
+// two neighbours in a row of y; the order of each sum depends only on W's type and width. The bits differ from
+// gemm's.
 #pragma once
 
 #include "kernels/cuda/linear/product.h"

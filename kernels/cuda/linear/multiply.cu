@@ -7,6 +7,9 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
+constexpr int step_vectors = 4; // 16 bytes each; together operand_step elements
+static_assert(step_vectors * 8 == operand_step);
+
 struct Multiply {
     Operand a, b;
     ProductRows to;
@@ -29,29 +32,30 @@ struct Tile {
     static constexpr int threads = warps_m * warps_n * warp_lanes;
     static constexpr int warp_m = m / warps_m, warp_n = n / warps_n;
     static constexpr int m_fragments = warp_m / mma_m, n_fragments = warp_n / mma_n;
+    static_assert(n_fragments % 2 == 0); // add_slice loads two at a time
     static constexpr int stages = 3;
-    static constexpr int chunks = 4; // 16 bytes each: operand_step elements
-    static constexpr int stage_bytes = (m + n) * chunks * 16;
+    static constexpr int stage_bytes = (m + n) * step_vectors * 16;
 };
 using Large = Tile<128, 128, 2, 4>;
 using Small = Tile<64, 64, 2, 2>;
 
-// Index of a chunk in a tile. Swizzled: eight rows of one chunk column cover all banks of shared memory once.
-__device__ int swizzled(int row, int chunk)
+// Index of a 16-byte vector in a tile. Swizzled: one vector column of eight rows covers all banks of shared memory
+// once.
+__device__ int swizzled(int row, int vector)
 {
-    return row * 4 + (chunk ^ (row >> 1 & 3));
+    return row * step_vectors + (vector ^ (row >> 1 & 3));
 }
 
-// Copies one step's columns of `rows` rows from `first` on. Rows past the end read the last row; their results are
-// not stored.
+// Copies the columns of one step of rows [first, first + rows). For rows past the end, it copies the last row;
+// their results are not stored.
 template<class Shape>
 __device__ void fetch(Bytes16* tile, int rows, const Operand& from, int64_t first, int64_t step)
 {
     const auto* values = static_cast<const uint16_t*>(from.values) + step * operand_step;
-    for (int i = static_cast<int>(threadIdx.x); i < rows * Shape::chunks; i += Shape::threads) {
-        const int row = i / Shape::chunks, chunk = i % Shape::chunks;
+    for (int i = static_cast<int>(threadIdx.x); i < rows * step_vectors; i += Shape::threads) {
+        const int row = i / step_vectors, vector = i % step_vectors;
         const int64_t source = min(first + row, from.rows - 1);
-        copy16(tile + swizzled(row, chunk), values + source * from.stride + chunk * 8);
+        copy16(tile + swizzled(row, vector), values + source * from.stride + vector * 8);
     }
 }
 
@@ -74,15 +78,15 @@ struct WarpTile {
             add_slice(a, b, 2 * k);
     }
 
-    __device__ void add_slice(const Bytes16* a, const Bytes16* b, int chunk)
+    __device__ void add_slice(const Bytes16* a, const Bytes16* b, int vector)
     {
         const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
         uint32_t of_a[Shape::m_fragments][4], of_b[Shape::n_fragments][2];
         for (int i = 0; i < Shape::m_fragments; ++i)
-            load_matrices(of_a[i], a + swizzled(first_m + i * mma_m + lane % 16, chunk + lane / 16));
+            load_matrices(of_a[i], a + swizzled(first_m + i * mma_m + lane % 16, vector + lane / 16));
         for (int i = 0; i < Shape::n_fragments; i += 2) {
             uint32_t two[4];
-            load_matrices(two, b + swizzled(first_n + i * mma_n + lane % 8 + lane / 16 * 8, chunk + lane / 8 % 2));
+            load_matrices(two, b + swizzled(first_n + i * mma_n + lane % 8 + lane / 16 * 8, vector + lane / 8 % 2));
             of_b[i][0] = two[0], of_b[i][1] = two[1];
             of_b[i + 1][0] = two[2], of_b[i + 1][1] = two[3];
         }
@@ -105,7 +109,7 @@ struct WarpTile {
     }
 };
 
-// One block per tile. Consecutive blocks multiply the same rows of the weight, so that they are read from memory
+// One block per tile. Consecutive blocks multiply the same rows of the weight, so that each row is read from memory
 // once.
 template<DType type, class Shape>
 __global__ void __launch_bounds__(Shape::threads) multiply_kernel(Multiply args)
@@ -120,9 +124,9 @@ __global__ void __launch_bounds__(Shape::threads) multiply_kernel(Multiply args)
     const auto fetch_step = [&](int64_t step) {
         if (step < steps) {
             fetch<Shape>(tile_of(step), Shape::m, args.a, block_m, step);
-            fetch<Shape>(tile_of(step) + Shape::m * Shape::chunks, Shape::n, args.b, block_n, step);
+            fetch<Shape>(tile_of(step) + Shape::m * step_vectors, Shape::n, args.b, block_n, step);
         }
-        commit(); // commits empty groups, too: wait() counts groups
+        commit(); // also if nothing was copied: wait() counts groups
     };
     for (int step = 0; step < Shape::stages - 1; ++step)
         fetch_step(step);
@@ -131,48 +135,48 @@ __global__ void __launch_bounds__(Shape::threads) multiply_kernel(Multiply args)
         wait<Shape::stages - 2>();
         __syncthreads(); // this step has arrived, and the stage that is filled next is no longer read
         fetch_step(step + Shape::stages - 1);
-        products.add(tile_of(step), tile_of(step) + Shape::m * Shape::chunks);
+        products.add(tile_of(step), tile_of(step) + Shape::m * step_vectors);
     }
     products.store(args, block_m, block_n);
 }
 
 // F32: a block computes 64 x 64 elements, a thread 4 x 4, in ascending k. Partial sums are added to the totals
 // every 256 columns, because rounding errors grow with the length of a sum.
-struct Exact {
+struct F32Tile {
     static constexpr int side = 64, depth = 16, per_thread = 4;
     static constexpr int threads = (side / per_thread) * (side / per_thread);
     static constexpr int sum_columns = 256;
-    static constexpr int row = side + 4; // floats per k, padded against bank conflicts
+    static constexpr int pitch = side + 4; // floats per k, padded against bank conflicts
 };
 
-__device__ void fetch_exact(float (*tile)[Exact::row], const Operand& from, int64_t first, int64_t k)
+__device__ void fetch_f32(float (*tile)[F32Tile::pitch], const Operand& from, int64_t first, int64_t k)
 {
-    for (int i = static_cast<int>(threadIdx.x); i < Exact::side * Exact::depth; i += Exact::threads) {
-        const int row = i / Exact::depth, column = i % Exact::depth;
+    for (int i = static_cast<int>(threadIdx.x); i < F32Tile::side * F32Tile::depth; i += F32Tile::threads) {
+        const int row = i / F32Tile::depth, column = i % F32Tile::depth;
         const bool inside = first + row < from.rows && k + column < from.cols;
         tile[column][row] =
             inside ? static_cast<const float*>(from.values)[(first + row) * from.stride + k + column] : 0.0f;
     }
 }
 
-__global__ void __launch_bounds__(Exact::threads) multiply_exact_kernel(Multiply args)
+__global__ void __launch_bounds__(F32Tile::threads) multiply_f32_kernel(Multiply args)
 {
-    constexpr int per = Exact::per_thread, across = Exact::side / per;
-    __shared__ float a[Exact::depth][Exact::row], b[Exact::depth][Exact::row];
-    const int64_t block_m = blockIdx.x * static_cast<int64_t>(Exact::side);
-    const int64_t block_n = blockIdx.y * static_cast<int64_t>(Exact::side);
+    constexpr int per = F32Tile::per_thread, across = F32Tile::side / per;
+    __shared__ float a[F32Tile::depth][F32Tile::pitch], b[F32Tile::depth][F32Tile::pitch];
+    const int64_t block_m = blockIdx.x * static_cast<int64_t>(F32Tile::side);
+    const int64_t block_n = blockIdx.y * static_cast<int64_t>(F32Tile::side);
     const int m = static_cast<int>(threadIdx.x) / across * per, n = static_cast<int>(threadIdx.x) % across * per;
     float totals[per][per] = {}, sums[per][per] = {};
-    for (int64_t k = 0; k < args.a.cols; k += Exact::depth) {
+    for (int64_t k = 0; k < args.a.cols; k += F32Tile::depth) {
         __syncthreads();
-        fetch_exact(a, args.a, block_m, k);
-        fetch_exact(b, args.b, block_n, k);
+        fetch_f32(a, args.a, block_m, k);
+        fetch_f32(b, args.b, block_n, k);
         __syncthreads();
-        for (int d = 0; d < Exact::depth; ++d)
+        for (int d = 0; d < F32Tile::depth; ++d)
             for (int i = 0; i < per; ++i)
                 for (int j = 0; j < per; ++j)
                     sums[i][j] += a[d][m + i] * b[d][n + j];
-        if (k % Exact::sum_columns == Exact::sum_columns - Exact::depth || k + Exact::depth >= args.a.cols)
+        if (k % F32Tile::sum_columns == F32Tile::sum_columns - F32Tile::depth || k + F32Tile::depth >= args.a.cols)
             unrolled<per * per>([&](int e) {
                 totals[e / per][e % per] += sums[e / per][e % per];
                 sums[e / per][e % per] = 0;
@@ -225,8 +229,8 @@ void multiply(const Operand& a, const Operand& b, const ProductRows& to, CudaCon
 {
     const Multiply args{a, b, to};
     if (a.type == DType::F32)
-        launch(context, {.grid = tiles(args, Exact::side, Exact::side), .block = dim3(Exact::threads)},
-               multiply_exact_kernel, args);
+        launch(context, {.grid = tiles(args, F32Tile::side, F32Tile::side), .block = dim3(F32Tile::threads)},
+               multiply_f32_kernel, args);
     else if (a.type == DType::F16)
         multiply_narrow<DType::F16>(args, context);
     else

@@ -1,4 +1,4 @@
-// The product of two operands by this backend's own kernels; gemm uses it where no library does the work.
+// The product of two operands by this backend's own kernels; gemm uses them where cuBLASLt does not compute it.
 #pragma once
 
 #include "kernels/cuda/device/cuda_context.h"
@@ -14,8 +14,8 @@ struct ProductRows {
     bool accumulate = false;
 };
 
-// y = a b^T + bias, or y += with `accumulate`. REQUIRES: both operands have the same type and the same number of
-// columns.
+// y = a b^T + bias, or y += with `accumulate`. a: rows of activations; b: rows of the weight. REQUIRES: both
+// operands have the same type and the same number of columns.
 void multiply(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context);
 
 // A product of the operands' values, computed elsewhere, without scales and bias.
