@@ -17,14 +17,14 @@ private Q_SLOTS:
     // Like a machine without Qt's SVG plugins.
     void initTestCase() { QCoreApplication::setLibraryPaths({}); }
 
-    void it_needs_no_plugin_data()
+    void the_icon_needs_no_plugin_data()
     {
         QTest::addColumn<int>("side");
         for (const int side : {16, 24, 32, 48, 64, 128, 256})
             QTest::newRow(qPrintable(QString::number(side))) << side;
     }
 
-    void it_needs_no_plugin()
+    void the_icon_needs_no_plugin()
     {
         QFETCH(int, side);
         const QIcon icon = program_icon();
@@ -39,7 +39,7 @@ private Q_SLOTS:
                  qPrintable(QString::number(colours.size()))); // paper, edge, old and new lines
     }
 
-    void the_desktop_entry_names_it()
+    void the_desktop_entry_names_the_icon()
     {
         QSettings entry(PALIMPSEST_SOURCE_DIR "/packaging/palimpsest.desktop", QSettings::IniFormat);
         entry.beginGroup("Desktop Entry");

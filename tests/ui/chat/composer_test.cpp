@@ -17,17 +17,17 @@ class ComposerTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void enter_sends_or_ctrl_enter();
-    void escape_stops_or_leaves_the_edit();
-    void the_button_is_send_or_stop();
-    void history_comes_with_up();
-    void the_field_grows_with_its_lines();
-    void long_pastes_are_told();
-    void files_are_told();
-    void what_waits_can_be_taken_back();
+    void enter_or_ctrl_enter_sends_the_question();
+    void escape_stops_the_answer_or_ends_an_edit();
+    void the_button_sends_or_stops();
+    void up_and_down_show_earlier_questions();
+    void the_field_grows_with_its_lines_up_to_a_limit();
+    void a_long_paste_becomes_a_signal();
+    void pasted_files_become_a_signal();
+    void a_waiting_question_can_be_cancelled();
 };
 
-void ComposerTest::enter_sends_or_ctrl_enter()
+void ComposerTest::enter_or_ctrl_enter_sends_the_question()
 {
     Composer composer;
     composer.show();
@@ -55,7 +55,7 @@ void ComposerTest::enter_sends_or_ctrl_enter()
     QCOMPARE(field->toPlainText(), QStringLiteral("a\nb"));
 }
 
-void ComposerTest::escape_stops_or_leaves_the_edit()
+void ComposerTest::escape_stops_the_answer_or_ends_an_edit()
 {
     Composer composer;
     composer.show();
@@ -80,7 +80,7 @@ void ComposerTest::escape_stops_or_leaves_the_edit()
     QCOMPARE(branched[0][1].toString(), QStringLiteral("older"));
 }
 
-void ComposerTest::the_button_is_send_or_stop()
+void ComposerTest::the_button_sends_or_stops()
 {
     Composer composer;
     composer.show();
@@ -101,7 +101,7 @@ void ComposerTest::the_button_is_send_or_stop()
     QCOMPARE(asked.count(), 2);
 }
 
-void ComposerTest::history_comes_with_up()
+void ComposerTest::up_and_down_show_earlier_questions()
 {
     Composer composer;
     composer.show();
@@ -123,7 +123,7 @@ void ComposerTest::history_comes_with_up()
     QCOMPARE(field->toPlainText(), QStringLiteral("two!"));
 }
 
-void ComposerTest::the_field_grows_with_its_lines()
+void ComposerTest::the_field_grows_with_its_lines_up_to_a_limit()
 {
     Composer composer;
     composer.resize(500, 100);
@@ -140,7 +140,7 @@ void ComposerTest::the_field_grows_with_its_lines()
     QCOMPARE(field->height(), one);
 }
 
-void ComposerTest::long_pastes_are_told()
+void ComposerTest::a_long_paste_becomes_a_signal()
 {
     Composer composer;
     composer.show();
@@ -175,7 +175,7 @@ void ComposerTest::long_pastes_are_told()
     QVERIFY(field->toPlainText().isEmpty());
 }
 
-void ComposerTest::files_are_told()
+void ComposerTest::pasted_files_become_a_signal()
 {
     Composer composer;
     composer.show();
@@ -189,7 +189,7 @@ void ComposerTest::files_are_told()
     QVERIFY(composer.field()->toPlainText().isEmpty());
 }
 
-void ComposerTest::what_waits_can_be_taken_back()
+void ComposerTest::a_waiting_question_can_be_cancelled()
 {
     Composer composer;
     composer.resize(500, 300);

@@ -185,12 +185,12 @@ private Q_SLOTS:
     void initTestCase();
     void cleanup();
     void everything_has_a_name_and_a_role();
-    void dialogs_have_names_and_are_walked_by_tab();
-    void tab_reaches_everything_and_stays_nowhere();
-    void the_tour_is_taken_by_keyboard();
+    void tab_reaches_all_of_a_dialog_and_everything_has_a_name();
+    void tab_reaches_every_widget_and_is_never_trapped();
+    void the_tour_works_by_keyboard();
     void an_offered_question_is_asked_once();
-    void the_map_is_a_table_by_keyboard();
-    void text_stands_out_in_every_palette();
+    void the_keyboard_opens_the_map_as_a_table();
+    void text_has_enough_contrast_in_every_palette();
 
 private:
     void open_program();
@@ -289,7 +289,7 @@ void AccessibilityTest::everything_has_a_name_and_a_role()
              QAccessible::Document);
 }
 
-void AccessibilityTest::dialogs_have_names_and_are_walked_by_tab()
+void AccessibilityTest::tab_reaches_all_of_a_dialog_and_everything_has_a_name()
 {
     ask_and_settle();
     for (const ActionId id : {ActionId::ShowSettings, ActionId::About, ActionId::Privacy, ActionId::KeyboardHelp,
@@ -305,7 +305,7 @@ void AccessibilityTest::dialogs_have_names_and_are_walked_by_tab()
     }
 }
 
-void AccessibilityTest::tab_reaches_everything_and_stays_nowhere()
+void AccessibilityTest::tab_reaches_every_widget_and_is_never_trapped()
 {
     ask_and_settle();
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
@@ -319,7 +319,7 @@ void AccessibilityTest::tab_reaches_everything_and_stays_nowhere()
     QCOMPARE(unreached_by_tab(program_->window()).join(u'\n'), QString());
 }
 
-void AccessibilityTest::the_tour_is_taken_by_keyboard()
+void AccessibilityTest::the_tour_works_by_keyboard()
 {
     open_program();
     QVERIFY(!program_->store().tour_was_taken());
@@ -382,7 +382,7 @@ void AccessibilityTest::an_offered_question_is_asked_once()
     QCOMPARE(program_->facts()->turns.size(), size_t{2});
 }
 
-void AccessibilityTest::the_map_is_a_table_by_keyboard()
+void AccessibilityTest::the_keyboard_opens_the_map_as_a_table()
 {
     ask_and_settle();
     RetentionView* map = program_->areas().map();
@@ -405,7 +405,7 @@ void AccessibilityTest::the_map_is_a_table_by_keyboard()
     QVERIFY(!table->isVisible());
 }
 
-void AccessibilityTest::text_stands_out_in_every_palette()
+void AccessibilityTest::text_has_enough_contrast_in_every_palette()
 {
     ask_and_settle();
     using Role = QPalette::ColorRole;

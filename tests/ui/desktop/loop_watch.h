@@ -26,13 +26,13 @@
 
 namespace palimpsest::tests {
 
-struct Gap {
+struct LoopReport {
     double cpu_ms = 0; // processor time of the thread
     QString doing;     // the event that took most of it
     double doing_ms = 0;
-    double longest_own_ms = 0;  // over all gaps: wall time without waits for a processor
-    double longest_wall_ms = 0; // over all gaps
-    int turns = 0;              // of the loop, while it was watched
+    double longest_unwaited_ms = 0; // over all gaps: wall time without waits for a processor
+    double longest_wall_ms = 0;     // over all gaps
+    int turns = 0;                  // of the loop, while it was watched
 
     QString text(const QString& what) const
     {
@@ -44,7 +44,7 @@ struct Gap {
             .arg(doing_ms, 0, 'f', 1)
             .arg(doing)
             .arg(turns)
-            .arg(longest_own_ms, 0, 'f', 1)
+            .arg(longest_unwaited_ms, 0, 'f', 1)
             .arg(longest_wall_ms, 0, 'f', 1);
     }
 };
@@ -76,8 +76,8 @@ public:
 
     // Runs the loop for `milliseconds`, or until `done`, and returns the longest gap. Calls `act` within a turn,
     // like user input.
-    Gap watch(const QString& what, const std::function<void()>& act, int milliseconds,
-              const std::function<bool()>& done = {})
+    LoopReport watch(const QString& what, const std::function<void()>& act, int milliseconds,
+                     const std::function<bool()>& done = {})
     {
         QEventLoop loop;
         QTimer end, look;
@@ -94,7 +94,7 @@ public:
         return finish(what);
     }
     // Calls `act` sixty times a second, `times` times, like the events of a wheel or a drag.
-    Gap repeat(const QString& what, int times, const std::function<void(int)>& act)
+    LoopReport repeat(const QString& what, int times, const std::function<void(int)>& act)
     {
         QEventLoop loop;
         QTimer input;
@@ -180,7 +180,7 @@ private:
         const double wall = clock_ms(CLOCK_MONOTONIC) - wall_at_, computed = cpu() - cpu_at_;
         ++longest_.turns;
         longest_.longest_wall_ms = std::max(longest_.longest_wall_ms, wall);
-        longest_.longest_own_ms = std::max(longest_.longest_own_ms, wall - (waited() - waited_at_));
+        longest_.longest_unwaited_ms = std::max(longest_.longest_unwaited_ms, wall - (waited() - waited_at_));
         if (computed > longest_.cpu_ms) {
             longest_.cpu_ms = computed;
             longest_.doing = heaviest_name_;
@@ -188,7 +188,7 @@ private:
         }
         mark();
     }
-    Gap finish(const QString& what)
+    LoopReport finish(const QString& what)
     {
         note_turn();
         tick_.stop();
@@ -199,7 +199,7 @@ private:
 
     int waits_;
     QTimer tick_;
-    Gap longest_;
+    LoopReport longest_;
     bool watching_ = false;
     int depth_ = 0;
     double wall_at_ = 0, cpu_at_ = 0, waited_at_ = 0, heaviest_ = 0;

@@ -29,18 +29,18 @@ class PicturesTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
-    void first_start();
-    void reading();
-    void chat();
-    void document();
-    void sources_of_an_answer();
-    void map_by_heads();
-    void policy();
-    void comparison();
-    void search();
-    void command_palette();
-    void settings();
-    void about();
+    void the_first_start_is_drawn();
+    void a_reading_is_drawn();
+    void the_chat_is_drawn();
+    void the_document_is_drawn();
+    void the_sources_of_an_answer_are_drawn();
+    void the_map_of_all_heads_is_drawn();
+    void the_policy_panel_is_drawn();
+    void a_comparison_is_drawn();
+    void a_search_is_drawn();
+    void the_command_palette_is_drawn();
+    void the_settings_are_drawn();
+    void the_privacy_page_is_drawn();
     void first_start_with_a_model();
     void cleanupTestCase();
 
@@ -137,14 +137,14 @@ QDialog* PicturesTest::dialog() const
     return test::eventually(look) ? found : nullptr;
 }
 
-void PicturesTest::first_start()
+void PicturesTest::the_first_start_is_drawn()
 {
     QVERIFY(program_->window().tour());
     keep(QStringLiteral("first-start"));
     program_->window().tour()->leave();
 }
 
-void PicturesTest::reading()
+void PicturesTest::a_reading_is_drawn()
 {
     program_->window().open_paths({sample_});
     const auto is_under_way = [&] {
@@ -159,13 +159,13 @@ void PicturesTest::reading()
     QVERIFY(program_->settle());
 }
 
-void PicturesTest::chat()
+void PicturesTest::the_chat_is_drawn()
 {
     ask(QStringLiteral("What was in the seventeenth volume?"));
     keep(QStringLiteral("chat"));
 }
 
-void PicturesTest::document()
+void PicturesTest::the_document_is_drawn()
 {
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
@@ -174,7 +174,7 @@ void PicturesTest::document()
     keep(QStringLiteral("document"));
 }
 
-void PicturesTest::sources_of_an_answer()
+void PicturesTest::the_sources_of_an_answer_are_drawn()
 {
     program_->window().show_tab(Tab::Chat);
     ChatView* chat = program_->areas().chat()->view();
@@ -184,7 +184,7 @@ void PicturesTest::sources_of_an_answer()
     keep(QStringLiteral("sources"));
 }
 
-void PicturesTest::map_by_heads()
+void PicturesTest::the_map_of_all_heads_is_drawn()
 {
     RetentionView* map = program_->areas().map();
     QWidget* dock = map->parentWidget();
@@ -196,14 +196,14 @@ void PicturesTest::map_by_heads()
     dock->setProperty("floating", false);
 }
 
-void PicturesTest::policy()
+void PicturesTest::the_policy_panel_is_drawn()
 {
     program_->window().show_tab(Tab::Chat);
     program_->window().focus_policy();
     keep(QStringLiteral("policy"));
 }
 
-void PicturesTest::comparison()
+void PicturesTest::a_comparison_is_drawn()
 {
     program_->window().show_tab(Tab::Compare);
     CompareView* compare = program_->areas().compare();
@@ -218,7 +218,7 @@ void PicturesTest::comparison()
     keep(QStringLiteral("compare"));
 }
 
-void PicturesTest::search()
+void PicturesTest::a_search_is_drawn()
 {
     program_->window().show_tab(Tab::Chat);
     program_->trigger(ActionId::SearchLibrary);
@@ -235,7 +235,7 @@ void PicturesTest::search()
     field->clear();
 }
 
-void PicturesTest::command_palette()
+void PicturesTest::the_command_palette_is_drawn()
 {
     program_->trigger(ActionId::CommandPalette);
     QDialog* palette = dialog();
@@ -247,7 +247,7 @@ void PicturesTest::command_palette()
     palette->close();
 }
 
-void PicturesTest::settings()
+void PicturesTest::the_settings_are_drawn()
 {
     program_->trigger(ActionId::ShowSettings);
     QDialog* settings = dialog();
@@ -256,7 +256,7 @@ void PicturesTest::settings()
     settings->close();
 }
 
-void PicturesTest::about()
+void PicturesTest::the_privacy_page_is_drawn()
 {
     program_->trigger(ActionId::Privacy);
     QDialog* about = dialog();

@@ -51,14 +51,14 @@ int plain_holding(const std::vector<engine::EvictionEvent>& events, int layers, 
 class FadingTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void the_past_is_a_plain_replay();
-    void a_coarse_past_says_so();
-    void chunks_follow_what_was_fed();
-    void time_bar_replays();
-    void a_record_is_read_again_only_once_it_is_another();
+    void a_past_state_equals_a_plain_count_of_the_events();
+    void the_time_bar_says_when_one_token_represents_several();
+    void a_document_ends_its_chunk_and_a_generated_token_is_a_chunk();
+    void the_time_bar_shows_and_replays_past_states();
+    void a_fade_record_is_read_again_only_after_a_change();
 };
 
-void FadingTest::the_past_is_a_plain_replay()
+void FadingTest::a_past_state_equals_a_plain_count_of_the_events()
 {
     TextOutline chat{.tokens = 3000, .parts = {}, .headings = {}};
     chat.parts = {{.range = {0, 2000}, .kind = PartKind::Document},
@@ -84,7 +84,7 @@ void FadingTest::the_past_is_a_plain_replay()
     }
 }
 
-void FadingTest::a_coarse_past_says_so()
+void FadingTest::the_time_bar_says_when_one_token_represents_several()
 {
     const ChunkClock clock = plain_clock(4000, 80);
     const auto events = random_events(4000, 4, 50, 19);
@@ -106,7 +106,7 @@ void FadingTest::a_coarse_past_says_so()
     QVERIFY(long_book.tokens_per_cell() > 1 && long_book.chunks_per_step() > 1);
 }
 
-void FadingTest::chunks_follow_what_was_fed()
+void FadingTest::a_document_ends_its_chunk_and_a_generated_token_is_a_chunk()
 {
     TextOutline outline{.tokens = 2070, .parts = {}, .headings = {}};
     outline.parts = {{.range = {0, 5}},
@@ -124,7 +124,7 @@ void FadingTest::chunks_follow_what_was_fed()
     QCOMPARE(clock.tokens_at(36), uint64_t{2070});
 }
 
-void FadingTest::time_bar_replays()
+void FadingTest::the_time_bar_shows_and_replays_past_states()
 {
     const SyntheticText text{20'000};
     const auto events = random_events(400, 3, 39, 23);
@@ -171,7 +171,7 @@ void FadingTest::time_bar_replays()
     EVENTUALLY(!page.time_bar()->isEnabled());
 }
 
-void FadingTest::a_record_is_read_again_only_once_it_is_another()
+void FadingTest::a_fade_record_is_read_again_only_after_a_change()
 {
     const SyntheticText text{20'000};
     const auto source = text.source();

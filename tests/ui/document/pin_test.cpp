@@ -16,10 +16,10 @@ using tests::SyntheticText;
 class PinTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_pin_has_its_price();
+    void the_page_shows_the_price_of_a_pin();
 };
 
-void PinTest::a_pin_has_its_price()
+void PinTest::the_page_shows_the_price_of_a_pin()
 {
     const SyntheticText text{20'000};
     const auto map = ragged_map(text.tokens, 3, 2);

@@ -15,12 +15,12 @@ using tests::SyntheticText;
 class ShadingTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void shades_are_a_plain_count();
-    void pixels_have_the_shade();
+    void the_kept_share_equals_a_plain_count();
+    void tokens_are_painted_in_their_shade();
     void text_is_readable_on_every_shade();
 };
 
-void ShadingTest::shades_are_a_plain_count()
+void ShadingTest::the_kept_share_equals_a_plain_count()
 {
     const SyntheticText text{200'000};
     const auto map = ragged_map(text.tokens, 9, 5);
@@ -47,7 +47,7 @@ void ShadingTest::shades_are_a_plain_count()
     QVERIFY(some > 500);
 }
 
-void ShadingTest::pixels_have_the_shade()
+void ShadingTest::tokens_are_painted_in_their_shade()
 {
     const SyntheticText text{100'000};
     auto map = std::make_shared<engine::RetentionMap>(*ragged_map(text.tokens, 4, 2));

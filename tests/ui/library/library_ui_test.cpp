@@ -124,7 +124,7 @@ private Q_SLOTS:
         }
     }
 
-    void bytes_are_those_of_the_text()
+    void a_match_has_its_byte_range_in_the_text()
     {
         const QByteArray text = "\xEF\xBB\xBFÄ 灯台 and the light"; // the byte order mark is part of the text
         const auto tower = found(QStringLiteral("灯台"), text, text.size());
@@ -133,7 +133,7 @@ private Q_SLOTS:
                  QByteArray("灯台"));
     }
 
-    void the_model_keeps_its_contract()
+    void the_library_model_passes_the_item_model_tester()
     {
         LibraryModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
@@ -156,7 +156,7 @@ private Q_SLOTS:
         QVERIFY(model.is_empty());
     }
 
-    void facts_change_without_a_reset()
+    void a_changed_name_does_not_reset_the_model()
     {
         LibraryModel model;
         model.set_contents(contents({{{1}, "Ashford", "/a.md", 100, {session(1, "a")}}}));
@@ -168,7 +168,7 @@ private Q_SLOTS:
         QVERIFY(model.index_of("renamed").isValid());
     }
 
-    void a_rename_is_a_request()
+    void editing_a_name_requests_a_rename()
     {
         LibraryModel model;
         model.set_contents(contents({{{}, {}, {}, 0, {session(1, "a")}}}));
@@ -200,7 +200,7 @@ private Q_SLOTS:
         EVENTUALLY(view.model().index_of("later").isValid());
     }
 
-    void no_database_is_an_empty_library()
+    void a_missing_database_is_shown_as_an_empty_library()
     {
         QTemporaryDir folder;
         LibraryView view({.database = folder.filePath("none/palimpsest.db")});
@@ -211,7 +211,7 @@ private Q_SLOTS:
         QCOMPARE(failed.count(), 0);
     }
 
-    void a_file_that_is_no_database_is_said()
+    void a_file_that_is_no_database_is_reported()
     {
         QTemporaryDir folder;
         const QString file = folder.filePath("palimpsest.db");
@@ -225,7 +225,7 @@ private Q_SLOTS:
         QVERIFY(failed[0][0].value<Failure>().sentence.contains("palimpsest.db"));
     }
 
-    void a_removal_can_be_undone_until_it_is_made()
+    void a_removal_can_be_undone_until_it_is_committed()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -252,7 +252,7 @@ private Q_SLOTS:
         QVERIFY(view.model().index_of("go").isValid());
     }
 
-    void a_removal_is_made_when_its_time_is_over()
+    void a_removal_is_committed_after_its_grace_period()
     {
         PendingRemovals removals(20);
         QSignalSpy removed(&removals, &PendingRemovals::remove_wanted);
@@ -262,7 +262,7 @@ private Q_SLOTS:
         QCOMPARE(removals.undo(), 0);
     }
 
-    void a_removal_concerns_no_other_of_that_name()
+    void a_removal_does_not_affect_another_session_of_that_name()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -286,7 +286,7 @@ private Q_SLOTS:
         EVENTUALLY(view.model().index_of("gone").isValid());
     }
 
-    void what_was_removed_elsewhere_is_not_removed_again()
+    void a_session_removed_by_another_program_is_not_removed_again()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -303,7 +303,7 @@ private Q_SLOTS:
         QCOMPARE(removed.count(), 0);
     }
 
-    void escape_empties_the_search_before_the_windows_shortcut()
+    void escape_clears_the_search_before_it_triggers_a_shortcut()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -324,7 +324,7 @@ private Q_SLOTS:
         QCOMPARE(stopped, 1);
     }
 
-    void a_hit_knows_its_answer_and_its_session()
+    void a_hit_names_its_session_and_which_answer_it_is_in()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -356,7 +356,7 @@ private Q_SLOTS:
         }
     }
 
-    void typing_filters_names_at_once_and_finds_texts()
+    void typing_filters_names_at_once_and_then_searches_texts()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -398,7 +398,7 @@ private Q_SLOTS:
         }));
     }
 
-    void the_search_model_keeps_its_contract()
+    void the_search_model_passes_the_item_model_tester()
     {
         SearchModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);

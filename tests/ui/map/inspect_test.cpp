@@ -92,12 +92,12 @@ class InspectTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
-    void lists_are_ragged();
+    void lists_differ_in_length();
     void the_window_shows_what_the_command_prints_data();
     void the_window_shows_what_the_command_prints();
     void pictures_show_what_the_command_prints_data();
     void pictures_show_what_the_command_prints();
-    void files_of_lists_hold_what_the_command_prints();
+    void exported_lists_are_those_that_the_command_prints();
 
 private:
     QByteArray run(const QStringList& arguments) const; // standard output; empty on failure
@@ -186,7 +186,7 @@ void InspectTest::initTestCase()
     QCOMPARE(printed_.lists.size(), kept_->tokens.size());
 }
 
-void InspectTest::lists_are_ragged()
+void InspectTest::lists_differ_in_length()
 {
     std::set<size_t> lengths;
     for (const auto& [which, list] : printed_.lists)
@@ -290,7 +290,7 @@ void InspectTest::pictures_show_what_the_command_prints()
     }
 }
 
-void InspectTest::files_of_lists_hold_what_the_command_prints()
+void InspectTest::exported_lists_are_those_that_the_command_prints()
 {
     const MapWriters writers = writers_of(facts_, telemetry_);
     for (const QByteArray& file : {map_file(QStringLiteral("json")), window_file(writers.json)}) {

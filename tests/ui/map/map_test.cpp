@@ -157,34 +157,34 @@ nlohmann::json exported(std::shared_ptr<const SessionFacts> facts, const engine:
 class MapTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void rows_are_layers_from_the_top_with_heads_below_the_expanded();
-    void a_window_never_leaves_the_stream();
+    void the_highest_layer_is_on_top_and_heads_follow_expanded_layers();
+    void the_visible_range_stays_within_the_stream();
     void zoom_keeps_the_token_under_the_cursor();
-    void columns_stand_for_whole_tokens_and_miss_none();
+    void columns_cover_whole_tokens_and_leave_none_out();
     void cells_equal_a_plain_count_data();
     void cells_equal_a_plain_count();
     void cells_of_huge_maps_equal_a_plain_count();
-    void colors_get_steadily_darker_or_lighter_in_equal_steps();
-    void none_little_and_unread_are_told_apart();
-    void pixels_tell_what_the_lists_say_data();
-    void pixels_tell_what_the_lists_say();
-    void svg_and_png_agree_data();
-    void svg_and_png_agree();
-    void an_svg_of_any_stream_is_bounded();
+    void colours_change_their_lightness_steadily_in_equal_steps();
+    void nothing_kept_little_kept_and_unread_have_different_colours();
+    void pixels_have_the_colour_of_their_count_data();
+    void pixels_have_the_colour_of_their_count();
+    void svg_and_png_have_the_same_cells_data();
+    void svg_and_png_have_the_same_cells();
+    void the_size_of_an_svg_does_not_grow_with_the_stream();
     void text_is_readable_in_light_and_dark();
-    void a_place_knows_rank_and_holders();
-    void percentages_never_hide_something();
-    void the_table_keeps_its_contract();
-    void the_table_counts_plainly();
+    void facts_of_a_cell_have_its_rank_and_the_heads_that_keep_it();
+    void only_nothing_is_0_percent_and_only_everything_100();
+    void the_table_passes_the_item_model_tester();
+    void the_table_equals_a_plain_count();
     void exports_write_all_formats_and_refuse_others();
-    void a_failed_export_leaves_the_old_file();
+    void a_failed_export_keeps_the_old_file();
     void an_export_has_every_member_that_the_command_prints();
-    void an_export_while_reading_counts_what_its_map_has();
-    void a_png_of_very_many_rows_is_painted_to_its_end();
-    void titles_stay_on_their_line();
+    void an_export_during_reading_counts_the_tokens_of_its_map();
+    void a_png_of_very_many_rows_is_reduced_and_painted_to_its_end();
+    void titles_of_sections_are_one_plain_line();
 };
 
-void MapTest::rows_are_layers_from_the_top_with_heads_below_the_expanded()
+void MapTest::the_highest_layer_is_on_top_and_heads_follow_expanded_layers()
 {
     MapRows rows(3, 2);
     QCOMPARE(rows.count(), 3);
@@ -204,7 +204,7 @@ void MapTest::rows_are_layers_from_the_top_with_heads_below_the_expanded()
     QCOMPARE(single.count(), 4);
 }
 
-void MapTest::a_window_never_leaves_the_stream()
+void MapTest::the_visible_range_stays_within_the_stream()
 {
     std::mt19937 random(7);
     std::uniform_real_distribution<> real(-1, 1);
@@ -247,7 +247,7 @@ void MapTest::zoom_keeps_the_token_under_the_cursor()
     }
 }
 
-void MapTest::columns_stand_for_whole_tokens_and_miss_none()
+void MapTest::columns_cover_whole_tokens_and_leave_none_out()
 {
     std::mt19937 random(11);
     for (const uint64_t length : {uint64_t{1}, uint64_t{7}, uint64_t{300}, uint64_t{9'999'991}})
@@ -330,7 +330,7 @@ void MapTest::cells_of_huge_maps_equal_a_plain_count()
     }
 }
 
-void MapTest::colors_get_steadily_darker_or_lighter_in_equal_steps()
+void MapTest::colours_change_their_lightness_steadily_in_equal_steps()
 {
     for (const bool dark : {false, true}) {
         const RetentionColors& colors = RetentionColors::of(dark);
@@ -354,7 +354,7 @@ void MapTest::colors_get_steadily_darker_or_lighter_in_equal_steps()
     }
 }
 
-void MapTest::none_little_and_unread_are_told_apart()
+void MapTest::nothing_kept_little_kept_and_unread_have_different_colours()
 {
     QCOMPARE(RetentionColors::level(0, 1'000'000), 0);
     QCOMPARE(RetentionColors::level(1, 4'000'000'000), 1 + int(std::lround(std::cbrt(1 / 4e9) * 254)));
@@ -372,7 +372,7 @@ void MapTest::none_little_and_unread_are_told_apart()
     }
 }
 
-void MapTest::pixels_tell_what_the_lists_say_data()
+void MapTest::pixels_have_the_colour_of_their_count_data()
 {
     QTest::addColumn<bool>("dark");
     QTest::addColumn<double>("scale");
@@ -383,7 +383,7 @@ void MapTest::pixels_tell_what_the_lists_say_data()
 
 // At random places: computes the row and tokens of the pixel from the layout, and the count from the lists as
 // `inspect --json` writes them.
-void MapTest::pixels_tell_what_the_lists_say()
+void MapTest::pixels_have_the_colour_of_their_count()
 {
     QFETCH(bool, dark);
     QFETCH(double, scale);
@@ -425,14 +425,14 @@ void MapTest::pixels_tell_what_the_lists_say()
     QVERIFY(places >= 1000);
 }
 
-void MapTest::svg_and_png_agree_data()
+void MapTest::svg_and_png_have_the_same_cells_data()
 {
     QTest::addColumn<bool>("dark");
     QTest::newRow("light") << false;
     QTest::newRow("dark") << true;
 }
 
-void MapTest::svg_and_png_agree()
+void MapTest::svg_and_png_have_the_same_cells()
 {
     QFETCH(bool, dark);
     MapScene scene = scene_of(synthetic_map({.layers = 8, .kv_heads = 2, .tokens = 30'000, .kept = 900}), 36'000);
@@ -450,7 +450,7 @@ void MapTest::svg_and_png_agree()
         }
 }
 
-void MapTest::an_svg_of_any_stream_is_bounded()
+void MapTest::the_size_of_an_svg_does_not_grow_with_the_stream()
 {
     MapPictureOptions options = print_options();
     options.width = 800;
@@ -475,7 +475,7 @@ void MapTest::text_is_readable_in_light_and_dark()
     QVERIFY(contrast(painter.quiet(), painter.background()) >= 4.5);
 }
 
-void MapTest::a_place_knows_rank_and_holders()
+void MapTest::facts_of_a_cell_have_its_rank_and_the_heads_that_keep_it()
 {
     engine::RetentionMap map{
         .layers = 2, .kv_heads = 2, .tokens_seen = 100, .tokens = {{0, 5, 9}, {9}, {}, {5, 9, 99}}};
@@ -501,7 +501,7 @@ void MapTest::a_place_knows_rank_and_holders()
     QVERIFY(cell_sentence({{0, 1}, {200, 210}}, facts_of(map, {{0, 1}, {200, 210}}), 100) != sentence);
 }
 
-void MapTest::percentages_never_hide_something()
+void MapTest::only_nothing_is_0_percent_and_only_everything_100()
 {
     QVERIFY(percentage(0).startsWith(QLatin1Char('0')));
     QVERIFY(percentage(1).startsWith(QLatin1String("100")));
@@ -512,7 +512,7 @@ void MapTest::percentages_never_hide_something()
     }
 }
 
-void MapTest::the_table_keeps_its_contract()
+void MapTest::the_table_passes_the_item_model_tester()
 {
     RetentionTable table;
     QAbstractItemModelTester tester(&table, QAbstractItemModelTester::FailureReportingMode::Fatal);
@@ -541,7 +541,7 @@ void MapTest::the_table_keeps_its_contract()
     QCOMPARE(table.columnCount(), 0);
 }
 
-void MapTest::the_table_counts_plainly()
+void MapTest::the_table_equals_a_plain_count()
 {
     const auto map = synthetic_map({});
     RetentionTable table;
@@ -593,7 +593,7 @@ void MapTest::exports_write_all_formats_and_refuse_others()
     QVERIFY(!QFile::exists(without_writer));
 }
 
-void MapTest::a_failed_export_leaves_the_old_file()
+void MapTest::a_failed_export_keeps_the_old_file()
 {
     const QTemporaryDir folder;
     const QString name = folder.filePath(QStringLiteral("a.csv"));
@@ -634,7 +634,7 @@ void MapTest::an_export_has_every_member_that_the_command_prints()
     QCOMPARE(json.at("pins").at("tokens").get<int>(), 4);
 }
 
-void MapTest::an_export_while_reading_counts_what_its_map_has()
+void MapTest::an_export_during_reading_counts_the_tokens_of_its_map()
 {
     ReadSession read;
     const auto facts = read.facts();
@@ -653,7 +653,7 @@ void MapTest::an_export_while_reading_counts_what_its_map_has()
 }
 
 // A model of 80 layers with 64 KV heads: at the usual scale, more rows than a picture may have pixels.
-void MapTest::a_png_of_very_many_rows_is_painted_to_its_end()
+void MapTest::a_png_of_very_many_rows_is_reduced_and_painted_to_its_end()
 {
     MapScene scene =
         scene_of(synthetic_map({.layers = 80, .kv_heads = 64, .tokens = 400, .kept = 400, .ragged = false}));
@@ -671,7 +671,7 @@ void MapTest::a_png_of_very_many_rows_is_painted_to_its_end()
     QVERIFY(image.pixelColor(at) != options.palette.color(QPalette::Window));
 }
 
-void MapTest::titles_stay_on_their_line()
+void MapTest::titles_of_sections_are_one_plain_line()
 {
     SessionFacts facts;
     DocumentPart part;

@@ -88,7 +88,7 @@ private Q_SLOTS:
                                      kernels::open_backend({"cpu", 1, ""}));
     }
 
-    void every_policy_is_there_with_its_sentence()
+    void the_model_lists_every_policy_with_its_sentence()
     {
         PolicyModel policies;
         const QAbstractItemModelTester tester(&policies, QAbstractItemModelTester::FailureReportingMode::QtTest);
@@ -100,7 +100,7 @@ private Q_SLOTS:
         }
     }
 
-    void every_parameter_of_every_policy_is_there_with_meaning_default_and_range()
+    void every_parameter_has_a_field_with_meaning_default_and_range()
     {
         const auto panel = panel_with_model();
         for (const engine::PolicyInfo& info : engine::policies()) {
@@ -139,7 +139,7 @@ private Q_SLOTS:
         QVERIFY(found(QStringLiteral("no such words")).isEmpty());
     }
 
-    void what_the_engine_takes_is_what_a_session_gets()
+    void an_accepted_request_has_the_cache_and_options_of_its_session()
     {
         const auto panel = panel_with_model();
         for (const QString& budget :
@@ -154,7 +154,7 @@ private Q_SLOTS:
         }
     }
 
-    void a_share_has_a_price_once_the_length_is_known()
+    void a_budget_in_percent_has_a_size_once_the_input_length_is_known()
     {
         const auto panel = panel_with_model();
         choose(*panel, "treekv", QStringLiteral("1%"));
@@ -166,7 +166,7 @@ private Q_SLOTS:
         QCOMPARE(panel->check().options->budget, 488);
     }
 
-    void a_bad_budget_is_refused_beside_its_field_in_the_engines_words()
+    void a_bad_budget_is_refused_beside_its_field_with_the_sentence_of_the_engine()
     {
         const auto panel = panel_with_model();
         for (const QString& budget : {QStringLiteral("many"), QStringLiteral("0"), QStringLiteral("-3"),
@@ -227,7 +227,7 @@ private Q_SLOTS:
         }
     }
 
-    void the_open_session_is_shown_without_what_goes_without_saying()
+    void the_open_session_is_shown_without_default_parameters()
     {
         const auto panel = panel_with_model();
         engine::SessionOptions options;
@@ -248,7 +248,7 @@ private Q_SLOTS:
         }
     }
 
-    void what_is_being_chosen_is_not_overwritten_by_news_of_the_session()
+    void edits_are_kept_when_the_session_facts_are_published_again()
     {
         const auto panel = panel_with_model();
         const auto facts = session_with(*model_, {});
@@ -258,7 +258,7 @@ private Q_SLOTS:
         QCOMPARE(panel->request().budget, QStringLiteral("77"));
     }
 
-    void without_a_session_what_a_new_one_begins_with_is_shown()
+    void without_a_session_the_panel_shows_the_defaults()
     {
         const auto panel = panel_with_model();
         NewSession defaults;
@@ -287,7 +287,7 @@ private Q_SLOTS:
         QCOMPARE(panel->request().budget, QStringLiteral("77"));
     }
 
-    void what_no_budget_cuts_takes_a_full_cache()
+    void a_policy_without_a_budget_needs_a_full_cache()
     {
         const auto panel = panel_with_model();
         const auto context = static_cast<uint64_t>(model_->config().context);
@@ -324,7 +324,7 @@ private Q_SLOTS:
         QCOMPARE(panel->request().chunk, NewSession().chunk);
     }
 
-    void everything_goes_by_keyboard()
+    void a_policy_is_found_and_applied_by_keyboard()
     {
         const auto panel = panel_with_model();
         QSignalSpy applied(panel.get(), &PolicyPanel::apply_wanted);
@@ -350,7 +350,7 @@ private Q_SLOTS:
         QCOMPARE(applied[0][1].toBool(), true);
     }
 
-    void with_a_session_open_it_asks()
+    void with_a_session_open_the_panel_asks_before_it_applies()
     {
         for (const auto& [label, expected] :
              {std::pair{"copy", 1}, std::pair{"Go on", 0}, std::pair{"Cancel", -1}}) {
@@ -372,7 +372,7 @@ private Q_SLOTS:
         }
     }
 
-    void names_and_pictures()
+    void widgets_have_names_at_every_width()
     {
         const auto panel = panel_with_model();
         test::keep_pictures(*panel, QStringLiteral("policy"));

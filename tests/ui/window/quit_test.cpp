@@ -51,9 +51,9 @@ void add_signals()
 class QuitTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_signal_asks_for_the_end_data() { add_signals(); }
+    void a_signal_requests_that_the_program_quits_data() { add_signals(); }
 
-    void a_signal_asks_for_the_end()
+    void a_signal_requests_that_the_program_quits()
     {
         QFETCH(int, signal);
         QFETCH(int, code);
@@ -67,12 +67,12 @@ private Q_SLOTS:
     }
 
 #ifdef PALIMPSEST_PROGRAM
-    void the_program_ends_with_that_code_data()
+    void the_program_exits_with_the_code_of_its_signal_data()
     {
         add_signals();
     }
 
-    void the_program_ends_with_that_code()
+    void the_program_exits_with_the_code_of_its_signal()
     {
         QFETCH(int, signal);
         QFETCH(int, code);

@@ -14,7 +14,7 @@ using namespace palimpsest::ui;
 class SingleInstanceTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_second_start_hands_over()
+    void a_second_instance_hands_its_files_to_the_first()
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
@@ -36,7 +36,7 @@ private Q_SLOTS:
         QCOMPARE(request.activation, QByteArray("token"));
     }
 
-    void what_a_killed_one_left_does_not_hinder()
+    void an_instance_starts_after_the_first_has_ended()
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
@@ -48,7 +48,7 @@ private Q_SLOTS:
         QCOMPARE(next.begin({}), SingleInstance::Role::First);
     }
 
-    void one_that_does_not_answer_is_told_from_none()
+    void an_instance_that_does_not_answer_is_recognised()
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
