@@ -1,5 +1,5 @@
-// The window's own icon: it needs no plugin, has the sizes of title bars and task lists, and the desktop entry
-// names it.
+// The icon of the window needs no plugin and has the sizes of title bars and task lists; the desktop entry names
+// it.
 #include <QFile>
 #include <QIcon>
 #include <QImage>
@@ -14,7 +14,7 @@ using namespace palimpsest::ui;
 class IconTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    // Like a machine without Qt's SVG plugins.
+    // Removes all plugin folders, like a machine without Qt's SVG plugins.
     void initTestCase() { QCoreApplication::setLibraryPaths({}); }
 
     void the_icon_needs_no_plugin_data()
@@ -35,8 +35,8 @@ private Q_SLOTS:
         for (int y = 0; y < side; ++y)
             for (int x = 0; x < side; ++x)
                 if (qAlpha(image.pixel(x, y)) == 255) colours.insert(image.pixel(x, y));
-        QVERIFY2(colours.size() >= 4,
-                 qPrintable(QString::number(colours.size()))); // paper, edge, old and new lines
+        // The paper, its edge, the old and the new lines of text have four colours.
+        QVERIFY2(colours.size() >= 4, qPrintable(QString::number(colours.size())));
     }
 
     void the_desktop_entry_names_the_icon()
@@ -45,7 +45,7 @@ private Q_SLOTS:
         entry.beginGroup("Desktop Entry");
         const QString icon = entry.value("Icon").toString();
         QVERIFY(QFile::exists(PALIMPSEST_SOURCE_DIR "/resources/icons/" + icon + ".svg"));
-        QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // the program's WM_CLASS and desktop file
+        QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // WM_CLASS of the program's windows
     }
 };
 

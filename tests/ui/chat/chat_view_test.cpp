@@ -1,4 +1,4 @@
-// The chat view: ten thousand turns open at once, it follows the end only when scrolled to the end, and every
+// The chat view opens ten thousand turns quickly and follows a growing answer only when scrolled to the end. Every
 // action works by keyboard, by menu and by accessible name.
 #include <QAccessible>
 #include <QApplication>
@@ -156,7 +156,7 @@ void ChatViewTest::the_current_turn_keeps_its_place()
     view.set_current_turn(200);
     EVENTUALLY(view.is_laid_out());
     const int before = view.turn_rect(200).top();
-    // Lays out the turns above only now: the current turn must keep its place.
+    // Scrolling up lays out turns above for the first time; the current turn must keep its place.
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() - 100);
     EVENTUALLY(view.is_laid_out());
@@ -237,7 +237,7 @@ void ChatViewTest::arrow_keys_show_earlier_answers()
     QTest::keyClick(&view, Qt::Key_Right);
     QTest::keyClick(&view, Qt::Key_Right);
     QVERIFY(view.turns().text(1).startsWith(QLatin1String("Answer 0")));
-    // Regenerating makes the present answer an earlier one; abandoning restores it.
+    // begin_answer({}) makes the current answer an earlier one; abandon_answer() restores it.
     view.begin_answer({});
     QCOMPARE(view.turns().count(), 2);
     view.grow_answer(QStringLiteral("Third"));
@@ -262,8 +262,8 @@ void ChatViewTest::notes_say_how_an_answer_ended_and_what_was_read()
     view.set_turns(turns);
     QVERIFY(view.turns().notes(1).contains(
         QLatin1String("48,877 of 48,877 tokens read, 2,048 kept per head, nothing cut")));
-    QVERIFY(
-        !view.turns().notes(1).contains(QLatin1String("40 %"))); // a share of the cache says nothing of the answer
+    // The notes do not say which share of the sources is still kept.
+    QVERIFY(!view.turns().notes(1).contains(QLatin1String("40 %")));
     QVERIFY(view.turns().notes(1).contains(QLatin1String("Stopped")));
     QVERIFY(view.turns().notes(3).contains(QLatin1String("Cut at the length limit")));
     QVERIFY(view.turns().notes(5).contains(QLatin1String("Damaged")));

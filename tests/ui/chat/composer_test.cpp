@@ -1,4 +1,4 @@
-// The composer: its keys, its queue of waiting questions, and long pastes, which never enter the field.
+// The composer: its keys, its queue of waiting questions, and long pastes, which never reach the text field.
 #include <QApplication>
 #include <QClipboard>
 #include <QMimeData>
@@ -41,7 +41,7 @@ void ComposerTest::enter_or_ctrl_enter_sends_the_question()
     QCOMPARE(asked.count(), 1);
     QCOMPARE(asked[0][0].toString(), QStringLiteral("one\ntwo"));
     QVERIFY(field->toPlainText().isEmpty());
-    QTest::keyClick(field, Qt::Key_Return); // nothing to send
+    QTest::keyClick(field, Qt::Key_Return); // the field is empty: sends nothing
     QCOMPARE(asked.count(), 1);
     composer.set_enter_sends(false);
     QTest::keyClicks(field, QStringLiteral("a"));
@@ -96,7 +96,8 @@ void ComposerTest::the_button_sends_or_stops()
     QCOMPARE(button->accessibleName(), QStringLiteral("Stop"));
     QTest::mouseClick(button, Qt::LeftButton);
     QCOMPARE(stop.count(), 1);
-    QTest::keyClicks(composer.field(), QStringLiteral("y")); // a question is queued while something runs
+    // A question can be sent while an answer is generated; it is queued.
+    QTest::keyClicks(composer.field(), QStringLiteral("y"));
     QTest::keyClick(composer.field(), Qt::Key_Return);
     QCOMPARE(asked.count(), 2);
 }
@@ -119,7 +120,7 @@ void ComposerTest::up_and_down_show_earlier_questions()
     QTest::keyClick(field, Qt::Key_Down);
     QCOMPARE(field->toPlainText(), QStringLiteral("two"));
     QTest::keyClicks(field, QStringLiteral("!"));
-    QTest::keyClick(field, Qt::Key_Up); // the edited text is no history entry
+    QTest::keyClick(field, Qt::Key_Up); // an edited text is kept: Up no longer replaces it
     QCOMPARE(field->toPlainText(), QStringLiteral("two!"));
 }
 

@@ -22,7 +22,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// The limit for one turn of the event loop; sanitizers are many times slower.
+// Limit for one iteration of the event loop; a program with a sanitizer is many times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double longest_ms = 1500;
 #else
@@ -53,7 +53,7 @@ private Q_SLOTS:
 
 private:
     void add_messages();
-    // Measures `work` as one turn of the event loop, and keeps the longest.
+    // Runs `work` as one iteration of the event loop, and keeps the longest time in longest_.
     void timed(const std::function<void()>& work);
     void wait_for_layout(); // until everything is laid out
     void check_nothing_was_loaded();

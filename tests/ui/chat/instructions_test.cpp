@@ -1,4 +1,4 @@
-// The instructions of a session: edited before it begins, read-only afterwards, and drafts are never lost.
+// The instructions of a session can be edited until it begins and are read-only afterwards; no draft is lost.
 #include <QPlainTextEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -88,19 +88,19 @@ private Q_SLOTS:
         shown.unfold_by_key();
         QTest::keyClicks(shown.instructions.field(), QStringLiteral("Answer in verse."));
         QCOMPARE(shown.wanted.count(), 0);
-        shown.instructions.show_session(&empty); // published again for another reason
+        shown.instructions.show_session(&empty); // facts that were published again for another reason
         QCOMPARE(shown.instructions.text(), QStringLiteral("Answer in verse."));
         QTest::keyClick(shown.instructions.field(), Qt::Key_Backtab);
         QVERIFY(!shown.instructions.field()->hasFocus());
         QCOMPARE(shown.wanted.count(), 1);
         QCOMPARE(shown.wanted[0][0].toString(), QStringLiteral("Answer in verse."));
-        shown.instructions.show_session(&empty); // published before the engine applied it
+        shown.instructions.show_session(&empty); // facts published before the engine applied the instructions
         QCOMPARE(shown.instructions.text(), QStringLiteral("Answer in verse."));
         const SessionFacts set = session(1, QStringLiteral("Answer in verse."), false);
         shown.instructions.show_session(&set);
         shown.instructions.commit();
         QCOMPARE(shown.wanted.count(), 1);
-        shown.instructions.show_session(&empty); // reverted elsewhere
+        shown.instructions.show_session(&empty); // the instructions were removed elsewhere
         QCOMPARE(shown.instructions.text(), QString());
     }
 

@@ -1,5 +1,5 @@
-// Markdown is parsed into the expected blocks; nothing that hides, loads or runs gets through; a growing text
-// always gives the same blocks as the text at once.
+// Markdown is parsed into the expected blocks, without anything that hides, loads or runs. A growing text always
+// gives the same blocks as the whole text parsed at once.
 #include <QRandomGenerator>
 #include <QTest>
 
@@ -11,7 +11,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// One line per block: its containers, its kind, its texts; **bold**, _italic_, `code`, ~struck~, [text](address).
+// Writes one line per block: containers, kind, texts. Styles: *bold*, _italic_, `code`, ~struck~, [text](address).
 QString drawn(const InlineText& text, const QStringList& links)
 {
     QString out;
@@ -146,7 +146,8 @@ void MarkdownTest::invisible_characters_become_visible()
     QCOMPARE(visible_text(u"a\u202Eb"), QStringLiteral("a⟨U+202E⟩b"));
     QCOMPARE(visible_text(QString(QChar(0)) + QStringLiteral("\x07x\u009b")),
              QStringLiteral("⟨U+0000⟩⟨U+0007⟩x⟨U+009B⟩"));
-    QCOMPARE(visible_text(u"👩\u200D💻 ب\u200Cا"), QStringLiteral("👩\u200D💻 ب\u200Cا")); // joiners that scripts need
+    // Some scripts need these joiners.
+    QCOMPARE(visible_text(u"👩\u200D💻 ب\u200Cا"), QStringLiteral("👩\u200D💻 ب\u200Cا"));
     QVERIFY(visible_text(QString(1000, QChar(0x200b))).size() < 60);
     QVERIFY(visible_text(QStringLiteral("a") + QString(1000, QChar(0x301))).size() < 60);
     QVERIFY(visible_text(QStringLiteral("\U000E0041\U000E0042")).contains(QLatin1String("U+E0041")));

@@ -1,5 +1,5 @@
-// A comparison gives every policy the same result as a reading of its own: interleaving changes nothing. Uses the
-// shipped model.
+// A comparison feeds every chunk of a text to several policies; each policy gets the same result as in a reading of
+// its own. Uses the shipped model.
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -210,7 +210,7 @@ private Q_SLOTS:
         QCOMPARE(none->results[0].tokens_read, uint64_t{0});
     }
 
-    // A chunk of the whole text takes long; a stop does not wait for its end.
+    // The whole text is one chunk, which takes long; a stop does not wait for its end.
     void a_comparison_stops_within_a_chunk()
     {
         auto options = options_of("h2o", 64);
@@ -278,7 +278,7 @@ private Q_SLOTS:
                  std::optional(ErrorCode::BudgetDoesNotFit));
     }
 
-    // A comparison uses the requested documents, whatever session is open by the time it runs.
+    // The documents are named in the request, because another session may be open by the time the comparison runs.
     void a_document_of_another_database_or_model_is_refused()
     {
         const auto import = [&](storage::Store& store, const std::string& tokenizer, size_t tokens) {

@@ -1,4 +1,5 @@
-// The comparison view requests what is chosen and shows what was found. The results are those of the shipped model.
+// The comparison view requests a comparison of the chosen policies and shows its results, here of the shipped
+// model.
 
 #include <QAbstractItemModelTester>
 #include <QClipboard>
@@ -38,7 +39,7 @@ std::shared_ptr<SessionFacts> session_with_document()
     return facts;
 }
 
-// A map that only records what it is given.
+// Stands in for a map and records what it is given.
 struct NotedMap : QWidget {
     using QWidget::QWidget;
     std::shared_ptr<const engine::RetentionMap> kept;
@@ -194,7 +195,7 @@ private Q_SLOTS:
         QCOMPARE(troubles(*view).size(), 1);
         QVERIFY2(troubles(*view)[0].contains(QStringLiteral("only the first 256")), qPrintable(troubles(*view)[0]));
         QSignalSpy wanted(view.get(), &CompareView::start_wanted);
-        view->start(); // starting is allowed all the same
+        view->start(); // the announcement does not prevent the start
         QCOMPARE(wanted.count(), 1);
     }
 

@@ -1,4 +1,4 @@
-// Accessibility of the whole window: names and roles, the Tab key, the tour by keyboard only, contrast.
+// Accessibility of the whole window: names and roles, the Tab key, a tour without a mouse, contrast.
 #include <QAccessible>
 #include <QComboBox>
 #include <QDialog>
@@ -38,7 +38,7 @@ QString described(const QWidget* widget)
                                     : QLatin1String("nothing"));
 }
 
-// Inner parts of Qt's widgets, whose name and role the widget itself has.
+// Whether Qt made the widget as a part of another one, which has name and role for both.
 bool is_part_of_a_widget(const QWidget* widget)
 {
     const QWidget* parent = widget->parentWidget();
@@ -52,7 +52,8 @@ bool is_part_of_a_widget(const QWidget* widget)
 bool wants_tab(const QWidget* widget)
 {
     if (!(widget->focusPolicy() & Qt::TabFocus) || !widget->isVisible() || !widget->isEnabled()) return false;
-    const auto* radio = qobject_cast<const QRadioButton*>(widget); // Tab reaches one of a group, arrows the others
+    // Tab reaches only the checked radio button of a group; arrow keys reach the others.
+    const auto* radio = qobject_cast<const QRadioButton*>(widget);
     return !widget->focusProxy() && !is_part_of_a_widget(widget) && (!radio || radio->isChecked());
 }
 
@@ -75,7 +76,7 @@ void check_interface(QAccessibleInterface* interface, QStringList& troubles)
     const QString what = widget ? described(widget) : QStringLiteral("a part, role %1").arg(role);
     if (widget && (!widget->isVisible() || is_part_of_a_widget(widget))) return;
     QAccessibleTableCellInterface* const cell = interface->tableCellInterface();
-    if (cell && cell->columnIndex() > 0) return; // further cells of a row may be empty
+    if (cell && cell->columnIndex() > 0) return; // only the first cell of a row must have a name
     const bool focusable = widget && widget->focusPolicy() != Qt::NoFocus && !widget->focusProxy();
     if ((is_interactive(role) || focusable) && name.trimmed().isEmpty()) troubles << what + " has no name";
     if (focusable && (role == QAccessible::NoRole || role == QAccessible::Client))
@@ -88,7 +89,7 @@ void walk(QAccessibleInterface* interface, QStringList& troubles, int& seen)
     ++seen;
     check_interface(interface, troubles);
     if (interface->role() == QAccessible::ScrollBar || interface->role() == QAccessible::SpinBox) return;
-    constexpr int most_children = 60; // the rest of a long list is alike
+    constexpr int most_children = 60; // the other entries of a long list are like these
     for (int i = 0; i < std::min(interface->childCount(), most_children); ++i)
         walk(interface->child(i), troubles, seen);
 }
@@ -103,7 +104,8 @@ QStringList troubles_of(QWidget& root)
     return troubles;
 }
 
-// The widgets that Tab (or Shift+Tab) reaches from here, until it returns or stays.
+// Returns the widgets that `key` reaches from the focused one until one repeats. `trap`: set if the focus is lost,
+// stays on a widget or never comes back.
 QSet<QWidget*> reached_by(Qt::Key key, QString* trap)
 {
     QSet<QWidget*> reached;
@@ -160,7 +162,7 @@ struct NamedPalette {
     QPalette palette;
 };
 
-// The palettes of the program, of desktops and of Qt.
+// The palettes of two desktops, of the program's own colours and of Qt.
 std::vector<NamedPalette> palettes()
 {
     std::vector<NamedPalette> all = {{"light desktop", test::light_palette()},
@@ -248,7 +250,7 @@ void AccessibilityTest::ask_and_settle()
     QCOMPARE(program_->facts()->turns.size(), size_t{2});
 }
 
-// Opens the dialog of the action, calls `look` with it and closes it.
+// Opens the dialog of the action `id`, calls `look` with the dialog, and closes it.
 void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&)>& look)
 {
     MainWindow* const window = &program_->window();
@@ -262,7 +264,7 @@ void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&
     QVERIFY2(is_there, qPrintable(window->actions()[id]->text()));
     look(*dialog);
     dialog->close();
-    window->activateWindow(); // as a desktop does
+    window->activateWindow(); // a desktop does the same when a dialog closes
     QVERIFY(test::eventually([&] { return QApplication::activeWindow() == window; }));
 }
 
@@ -327,10 +329,10 @@ void AccessibilityTest::the_tour_works_by_keyboard()
     Tour* tour = program_->window().tour();
     QVERIFY(tour);
     QCOMPARE(tour->step(), 0);
-    press(Qt::Key_Return); // reads the sample
+    press(Qt::Key_Return); // the tour's button reads the sample
     EVENTUALLY_EQUAL(tour->step(), 1);
     QVERIFY(tour->isAncestorOf(QApplication::focusWidget()));
-    press(Qt::Key_Return); // asks
+    press(Qt::Key_Return); // the tour's button asks a question
     EVENTUALLY_EQUAL(tour->step(), 2);
     QVERIFY(tour->isAncestorOf(QApplication::focusWidget()));
     for (int step = 3; step < tour->steps(); ++step) {

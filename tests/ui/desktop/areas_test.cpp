@@ -1,4 +1,5 @@
-// The areas of the window together, with the engine and a model: hits, sources, the reading position, instructions.
+// The areas of the window work together, with an engine and a model: search hits, sources, reading position,
+// instructions.
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -93,7 +94,7 @@ void AreasTest::open(const QString& session)
     QVERIFY(program_->facts() && program_->facts()->name == session);
 }
 
-// Activates the first hit with these words in the list below the library.
+// Searches for `words` in the library and activates the first hit.
 void AreasTest::activate_hit(const QString& words)
 {
     LibraryView& library = program_->window().library();
@@ -238,7 +239,8 @@ void AreasTest::document_and_map_mark_the_same_sources()
     QVERIFY(says_what_was_held());
     QCOMPARE(on_the_map(), sources.size());
     QVERIFY(in_the_document());
-    program_->engine().pin(sources[0].range, QStringLiteral("a passage")); // publishes the session facts again
+    // Makes the engine publish the session facts again.
+    program_->engine().pin(sources[0].range, QStringLiteral("a passage"));
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->pins.size(), size_t{1});
     QCOMPARE(on_the_map(), sources.size());

@@ -139,7 +139,7 @@ void DesktopTest::an_answer_is_stopped_regenerated_undone_and_branched()
     program_->say(second);
     QVERIFY(program_->settle());
     disconnect(look);
-    QCOMPARE(shown, second); // while it was answered
+    QCOMPARE(shown, second); // the question was shown while it was answered
     QCOMPARE(answered.trimmed(), program_->facts()->turns[1].text.trimmed());
     program_->trigger(ActionId::Undo);
     QVERIFY(program_->settle());

@@ -1,4 +1,4 @@
-// How soon the window appears, and that it uses no processor time while nothing happens.
+// The window appears soon, and uses no processor time while nothing happens.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -42,7 +42,7 @@ void turn_for(int milliseconds)
     loop.exec();
 }
 
-// Repeating timers, except for the caret of a field that has the focus.
+// Describes all repeating timers except the one that blinks the caret.
 QStringList repeating_timers()
 {
     QStringList found;
@@ -79,7 +79,7 @@ private:
     QTemporaryDir folder_;
 };
 
-// The first test, so that the process is new and the time includes Qt's own start.
+// Must run first: the process is new then, so that the time includes the start of Qt.
 void IdleTest::the_window_is_painted_within_a_second_of_processor_time()
 {
     Program program(folder_.path());
@@ -103,7 +103,7 @@ void IdleTest::an_idle_program_uses_no_processor_time()
     QVERIFY(program.facts());
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
         program.window().show_tab(tab);
-        turn_for(1500); // late signals, layouts, a flash
+        turn_for(1500); // lets delayed signals, layouts and animations finish
         QCOMPARE(repeating_timers().join(u'\n'), QString());
         const double before = processor_seconds();
         turn_for(3000);

@@ -1,9 +1,10 @@
-// Watches the window's event loop: finds the longest gap between two turns, and the event that took most of it.
+// Watches the window's event loop: finds the longest gap between two iterations, and the event that took most of
+// it.
 //
-// A timer of one millisecond fires once per turn. The limit applies to the thread's processor time between two
-// timeouts: on a loaded machine, or one with a limited share of the processor, wall time includes other threads.
-// The wall time without waits for a processor is reported too. It includes locks and disk accesses, but also the
-// effects of a limited share, so it has no limit.
+// A timer of one millisecond fires in every iteration; a gap is the time between two of its timeouts. The tests
+// limit the thread's processor time in a gap, because wall time includes other programs on a loaded machine. The
+// wall time less waits for a processor is only reported: it includes locks and disk accesses, but also the effects
+// of a limited share of the processor.
 #pragma once
 
 #include <fcntl.h>
@@ -26,13 +27,14 @@
 
 namespace palimpsest::tests {
 
+// One period of watching. Each maximum is taken over all gaps on its own.
 struct LoopReport {
-    double cpu_ms = 0; // processor time of the thread
-    QString doing;     // the event that took most of it
+    double cpu_ms = 0; // most processor time of the thread in a gap
+    QString doing;     // the event that took most of that gap
     double doing_ms = 0;
-    double longest_unwaited_ms = 0; // over all gaps: wall time without waits for a processor
-    double longest_wall_ms = 0;     // over all gaps
-    int turns = 0;                  // of the loop, while it was watched
+    double longest_unwaited_ms = 0; // largest wall time of a gap less its waits for a processor
+    double longest_wall_ms = 0;     // largest wall time of a gap
+    int turns = 0;                  // iterations of the event loop
 
     QString text(const QString& what) const
     {
@@ -74,8 +76,8 @@ public:
 
     static WatchedApplication& instance() { return *static_cast<WatchedApplication*>(qApp); }
 
-    // Runs the loop for `milliseconds`, or until `done`, and returns the longest gap. Calls `act` within a turn,
-    // like user input.
+    // Runs the loop for `milliseconds`, or until `done` returns true. Calls `act` once from within the loop, like
+    // user input.
     LoopReport watch(const QString& what, const std::function<void()>& act, int milliseconds,
                      const std::function<bool()>& done = {})
     {
@@ -93,7 +95,8 @@ public:
         loop.exec();
         return finish(what);
     }
-    // Calls `act` sixty times a second, `times` times, like the events of a wheel or a drag.
+    // Runs the loop and calls `act` from it `times` times, sixty times a second, like the events of a wheel or a
+    // drag.
     LoopReport repeat(const QString& what, int times, const std::function<void(int)>& act)
     {
         QEventLoop loop;
@@ -109,7 +112,8 @@ public:
         loop.exec();
         return finish(what);
     }
-    // From now on, measures the paint events of this widget that make a picture, as counted by `pictures`.
+    // From now on, measures those paint events of `widget` in which it renders a new picture, that is, in which the
+    // number returned by `pictures` grows.
     void time_paints_of(const QWidget* widget, std::function<uint64_t()> pictures)
     {
         painted_ = widget;
@@ -152,7 +156,7 @@ private:
         return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
     }
     static double cpu() { return clock_ms(CLOCK_THREAD_CPUTIME_ID); }
-    // Time in which this thread was ready but had no processor; 0 if the system does not report it.
+    // Total milliseconds for which this thread was ready but had no processor; 0 if the system does not report it.
     double waited() const
     {
         char text[128] = {};

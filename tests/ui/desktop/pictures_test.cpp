@@ -1,6 +1,6 @@
 // Draws every view of the window, light and dark, and saves the pictures if PALIMPSEST_PICTURES names a folder
-// (docs/pictures is made this way, see docs/update.py). Always checks that nothing shown is clipped by its own
-// size, and that dark is darker than light.
+// (docs/pictures is made this way, see docs/update.py). Also checks that no widget is too small for its text, and
+// that dark pictures are darker than light ones.
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QDialog>
@@ -169,7 +169,7 @@ void PicturesTest::the_document_is_drawn()
 {
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where the shading fades
+    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // the kept share changes visibly there
     QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("document"));
 }
@@ -267,7 +267,8 @@ void PicturesTest::the_privacy_page_is_drawn()
 
 namespace {
 
-// An open list is a separate window: draws it below its box, wherever the offscreen platform put it.
+// The open list of a combo box is a separate window, which the offscreen platform puts anywhere: draws it below the
+// box.
 QImage with_open_list(QWidget& window, QComboBox& box)
 {
     box.showPopup();

@@ -1,4 +1,5 @@
-// The whole window stays smooth: performs user actions at the promised sizes while it watches the event loop.
+// The event loop of the whole window is never blocked for long: performs user actions on the largest promised
+// texts, chats and libraries while it watches the loop.
 #include <QClipboard>
 #include <QLineEdit>
 #include <QMimeData>
@@ -23,7 +24,7 @@ using namespace palimpsest::ui;
 namespace {
 
 constexpr double longest_gap_ms = 50;
-constexpr double longest_frame_ms = 16; // median
+constexpr double longest_frame_ms = 16; // limit for the median
 
 uint64_t resident_bytes()
 {
@@ -62,7 +63,7 @@ void fill_library(const QString& file, int documents, int sessions)
     }
 }
 
-// Stores a session with `turns` turns. Returns the facts that the engine would publish of it.
+// Stores a session with `turns` questions and answers. Returns the facts that the engine would publish about it.
 std::shared_ptr<const SessionFacts> long_chat(const QString& file, int turns)
 {
     storage::Database db(file.toStdString(), storage::Database::Access::Write);
@@ -137,7 +138,7 @@ void SmoothnessTest::cleanup()
     QApplication::setPalette(test::light_palette());
 }
 
-// Opens a program with the settings of a first start.
+// Opens a program with default settings, but without the tour.
 void SmoothnessTest::make_program(const QString& sample)
 {
     program_ = std::make_unique<Program>(folder_->path(), sample);
@@ -169,7 +170,7 @@ void SmoothnessTest::pasting_half_a_million_tokens_does_not_block()
         [&] { QTest::keyClick(field, Qt::Key_V, Qt::ControlModifier); }, 120000,
         [&] { return reads_some_chunks(4); }));
     QVERIFY(reads_some_chunks(4));
-    QVERIFY(program_->facts()); // the facts have the document once it is imported
+    QVERIFY(program_->facts()); // the document is imported, so the facts name it
     QCOMPARE(program_->facts()->documents.size(), size_t{1});
     QVERIFY2(program_->facts()->tokens_in_input >= 500'000,
              qPrintable(QString::number(program_->facts()->tokens_in_input)));
@@ -203,7 +204,7 @@ void SmoothnessTest::reading_and_answering_do_not_block_map_and_document()
     QVERIFY2(median_of(loop().paints()) <= longest_frame_ms,
              qPrintable(QString::number(median_of(loop().paints()))));
     QVERIFY(!text->text_layout().visible_text().isEmpty());
-    program_->engine().stop(); // a partly read document cannot be asked about
+    program_->engine().stop(); // a question needs a document that is read completely
     program_->window().open_paths({part_of_sample(*folder_, 8000)});
     QVERIFY(program_->settle());
     program_->window().show_tab(Tab::Chat);

@@ -1,4 +1,4 @@
-// The tour while the program is used: it follows what the user does, covers nothing, and appears only once.
+// The tour while the program is used: it advances with the user, covers no area, and starts by itself only once.
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QListView>
@@ -73,7 +73,7 @@ void TourTest::completing_a_task_advances_the_tour()
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     tour().back();
-    QCOMPARE(tour().step(), 1); // a finished step can be read again
+    QCOMPARE(tour().step(), 1); // back() can return to a step whose task is done
 }
 
 // Stops the engine at every frame that it publishes while it answers.
@@ -97,8 +97,7 @@ void TourTest::advancing_keeps_the_focus_and_the_shown_tab()
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     QCOMPARE(QApplication::focusWidget(), program_->areas().chat()->composer()->field());
-    QVERIFY(
-        program_->areas().chat()->view()->isVisible()); // the chat stays, though this step is about the document
+    QVERIFY(program_->areas().chat()->view()->isVisible()); // stays visible, although step 2 is about the document
 }
 
 void TourTest::the_tour_covers_no_area()

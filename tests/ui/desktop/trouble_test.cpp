@@ -1,4 +1,4 @@
-// The window says what a session cannot do and how to solve it, for as long as the problem lasts.
+// While a session has a problem, such as turns that cannot be saved, the window names it and says how to solve it.
 #include <QAbstractButton>
 #include <QMessageBox>
 #include <QToolButton>

@@ -37,7 +37,7 @@ size_t resident_bytes()
     return file.readAll().split(' ').at(1).toULongLong() * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The longest processor time of one turn of the event loop, which does not depend on other programs.
+// Measures the longest iteration of the event loop, in processor time, which does not depend on other programs.
 class LoopWatch {
 public:
     template<class Work>
@@ -84,7 +84,7 @@ void DocumentViewTest::ten_million_tokens_never_block_the_event_loop()
     const SyntheticText text;
     const auto map = ragged_map(text.tokens, 32, 8);
     double longest = 0;
-    // A virtual machine can lose its processor unnoticed, so one of ten runs must hold the limit.
+    // A virtual machine can lose its processor unnoticed, so one run of ten within the limit is enough.
     for (int run = 0; run < 10; ++run) {
         LoopWatch watch;
         auto page = std::make_unique<DocumentPage>();
@@ -258,7 +258,7 @@ void DocumentViewTest::tokens_of_any_script_are_found_at_their_rectangles()
     QVERIFY(arrives(*view));
     for (uint64_t token = 0; token < tokens.size(); ++token) {
         QCOMPARE(shown(view->text_layout().token_text(token).toStdString()), shown(tokens[token]));
-        if (token == 11) continue; // combines with the letter before it
+        if (token == 11) continue; // the accent, which has no rectangle of its own
         const QRect rect = view->text_layout().rect_of(token);
         QVERIFY(rect.width() > 0);
         QCOMPARE(view->text_layout().token_at(rect.center()).value_or(99), token);
@@ -271,7 +271,7 @@ void DocumentViewTest::tokens_of_any_script_are_found_at_their_rectangles()
     view->activateWindow();
     view->setFocus();
     view->set_caret(2);
-    QTest::keyClick(view.get(), Qt::Key_Left); // forward in Hebrew
+    QTest::keyClick(view.get(), Qt::Key_Left); // moves forward in Hebrew text
     QCOMPARE(view->caret(), uint64_t{3});
 }
 
@@ -313,7 +313,7 @@ void DocumentViewTest::copying_a_long_text_shows_progress_and_can_be_cancelled()
     view.copy();
     EVENTUALLY(page.copy_bar()->isVisible());
     view.jump_to(2'000'000);
-    QVERIFY(arrives(view)); // while it copies
+    QVERIFY(arrives(view)); // during the copy
     QVERIFY(page.copy_bar()->isVisible());
     EVENTUALLY(!page.copy_bar()->isVisible());
     std::string expected;
@@ -340,7 +340,7 @@ void DocumentViewTest::a_growing_text_keeps_the_visible_range()
     const StreamRange seen = view->text_layout().visible_range();
     SyntheticText longer{150'000};
     source->set_outline(longer.outline(), [=] { return std::make_unique<tests::SyntheticPages>(longer); });
-    QVERIFY(view->text_layout().is_complete()); // the pages that both have in common were kept
+    QVERIFY(view->text_layout().is_complete()); // the pages that both texts have in common are still loaded
     QCOMPARE(view->text_layout().visible_range(), seen);
     view->jump_to(149'999);
     QVERIFY(arrives(*view));

@@ -1,4 +1,4 @@
-// The past of a text: the index of eviction events, and the bar that replays it.
+// Past states of a text: the index of eviction events, and the time bar that replays them.
 #include <QLabel>
 #include <QSlider>
 #include <QTest>
@@ -36,7 +36,7 @@ ChunkClock plain_clock(uint64_t tokens, int chunk)
     return {outline, chunk};
 }
 
-// A chunk is complete once all of its tokens were read.
+// Counts the layers that keep `token` after `read` tokens. An event counts once all tokens of its chunk are read.
 int plain_holding(const std::vector<engine::EvictionEvent>& events, int layers, uint64_t token, uint64_t read,
                   const ChunkClock& clock)
 {
@@ -115,7 +115,7 @@ void FadingTest::a_document_ends_its_chunk_and_a_generated_token_is_a_chunk()
                      {.range = {2020, 2050}, .kind = PartKind::Answer},
                      {.range = {2050, 2070}, .kind = PartKind::Question}};
     const ChunkClock clock(outline, 512);
-    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // the end of a document ends its chunk
+    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // document, question, answer, question
     QCOMPARE(clock.tokens_at(0), uint64_t{0});
     QCOMPARE(clock.tokens_at(2), uint64_t{1024});
     QCOMPARE(clock.tokens_at(4), uint64_t{2000});
@@ -190,11 +190,11 @@ void FadingTest::a_fade_record_is_read_again_only_after_a_change()
         page.set_fading(record, 3, 512);
         EVENTUALLY_EQUAL(asked, before + 1);
         EVENTUALLY_EQUAL(read, reads);
-        QVERIFY(test::stays([&] { return read == reads; }, 50)); // not read once too often
+        QVERIFY(test::stays([&] { return read == reads; }, 50)); // read() is not called again
         EVENTUALLY(page.time_bar()->isEnabled());
     };
     set(1);
-    set(1); // unchanged: it is not read again
+    set(1); // the record is unchanged, so it is not read again
     ++row;
     set(2);
     source->set_outline(SyntheticText{30'000}.outline(),

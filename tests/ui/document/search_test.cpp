@@ -193,7 +193,7 @@ void SearchTest::find_does_not_block_when_a_whole_text_is_selected()
     };
     const QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
     page.view()->select({0, text.tokens - 5000});
-    page.view()->jump_to(text.tokens - 1); // nothing of the selection is visible
+    page.view()->jump_to(text.tokens - 1); // no selected text is visible
     QVERIFY(arrives(*page.view()));
     const double passed = find_selected();
     QVERIFY2(passed < 50, qPrintable(QString::number(passed)));

@@ -1,4 +1,4 @@
-// The share of lists that keep a token: its computation and its colours.
+// The share of lists that keep a token is computed correctly, and its colours are readable.
 #include <QTest>
 #include <random>
 
@@ -30,7 +30,7 @@ void ShadingTest::the_kept_share_equals_a_plain_count()
     std::mt19937_64 random(13);
     int some = 0;
     for (int i = 0; i < 1000; ++i) {
-        // Half of them are kept tokens: most random tokens are in no list.
+        // Every second token is taken from a list, because most random tokens are in none.
         const auto& list = map->tokens[random() % map->tokens.size()];
         const uint64_t token = i % 2 == 0 ? random() % text.tokens : list[random() % list.size()];
         const int held = plain_count(*map, token);
@@ -51,7 +51,7 @@ void ShadingTest::tokens_are_painted_in_their_shade()
 {
     const SyntheticText text{100'000};
     auto map = std::make_shared<engine::RetentionMap>(*ragged_map(text.tokens, 4, 2));
-    map->tokens_seen = 50'060; // tokens from here on were not read yet
+    map->tokens_seen = 50'060; // tokens from this one on are not read yet
     for (auto& list : map->tokens)
         for (uint32_t token = 50'004; token < 50'060;
              token += 1 + static_cast<uint32_t>(&list - map->tokens.data()))

@@ -1,4 +1,4 @@
-// The text behind the document: read from the database, cut into blocks, and damaged.
+// The text of the document view: how it is read from the database and cut into blocks, and how damage is reported.
 #include <QSemaphore>
 #include <QSignalSpy>
 #include <QTest>
@@ -219,7 +219,7 @@ void TextSourceTest::the_destructor_does_not_wait_for_a_read()
     source->fetch({0, text.tokens});
     QVERIFY(began->tryAcquire(1, 5000));
     source.reset();      // must not wait for the read
-    may_end->release(1); // after one page, the read ends
+    may_end->release(1); // lets the reader return one page, after which it must stop
     QVERIFY(QThreadPool::globalInstance()->waitForDone(5000));
     QCOMPARE(began->available(), 0);
 }
@@ -245,7 +245,7 @@ void TextSourceTest::bytes_are_located_as_the_tokens_that_spell_them()
     TextSource source(outline, stored_pages(file, outline, {}));
     for (const size_t at : {size_t{0}, size_t{1}, size_t{1000}, size_t{65'535}, size_t{65'536}, size_t{139'999}}) {
         const uint64_t first = at < 2 ? at : at - 2;
-        // The search begins within the first token if that has several bytes.
+        // If the first token has several bytes, the located range begins within it.
         const ByteRange bytes{tokens[first].begin, tokens[at].end};
         StreamRange found;
         const uint64_t inside = tokens[first].end - tokens[first].begin > 1 ? 1 : 0;

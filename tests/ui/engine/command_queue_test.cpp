@@ -1,4 +1,4 @@
-// The command queue alone.
+// The command queue, without the engine thread.
 #include <QTest>
 #include <thread>
 
@@ -60,7 +60,7 @@ void CommandQueueTest::cancelling_stops_the_running_command_and_no_waiting_one()
     queue.push(nothing());
     const auto running = queue.next();
     QVERIFY(!running->stop.stop_requested());
-    QVERIFY(!queue.cancel(first)); // it is running, not waiting
+    QVERIFY(!queue.cancel(first)); // false: it already runs
     QVERIFY(running->stop.stop_requested());
     queue.finish();
     queue.stop_running(); // nothing runs

@@ -55,19 +55,19 @@ private Q_SLOTS:
     void a_session_can_be_renamed_and_removed_while_it_is_being_opened();
 
 private:
-    QString book(int copies = 1) const; // part of the sample
+    QString book(int copies = 1) const; // path of a file with the beginning of the sample, `copies` times
     std::shared_ptr<const SessionFacts> facts() const { return told_->facts(); }
     QString failure() const { return told_->failure(); }
     void start(const QString& database);
     QStringList sessions_in_library();
-    void change_database(const char* sql); // without the engine's knowledge
+    void change_database(const char* sql); // changes rows behind the engine's back
     bool wait_until_idle(int milliseconds = 120000) const;
     bool wait_for_share(Activity activity, double share) const;
     void begin(const QString& name, const QString& policy = QStringLiteral("treekv"), int copies = 1);
 
     QTemporaryDir folder_;
     std::unique_ptr<EngineThread> engine_;
-    std::unique_ptr<EngineRecorder> told_; // of the engine that was started last
+    std::unique_ptr<EngineRecorder> told_; // records the engine that was started last
     int number_ = 0;
 };
 
@@ -92,7 +92,7 @@ bool EngineThreadTest::wait_until_idle(int milliseconds) const
 
 void EngineThreadTest::start(const QString& database)
 {
-    engine_.reset(); // only one at a time can open the database
+    engine_.reset(); // ends first, because only one engine at a time can open the database
     engine_ = std::make_unique<EngineThread>(database);
     told_ = std::make_unique<EngineRecorder>(*engine_);
     engine_->set_sampling({}, 24);
@@ -345,8 +345,8 @@ void EngineThreadTest::another_session_can_be_renamed_during_a_reading()
     told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
     QVERIFY(test::eventually([&] { return told_->library_changes > 0; }));
-    QVERIFY(told_->readings.empty()); // it did not wait for the reading
-    // These wait, and report under their own command ids.
+    QVERIFY(told_->readings.empty()); // the rename did not wait for the reading
+    // Renames of the session that is being read wait, and report under their own command ids.
     const CommandId refused = engine_->rename_session(QStringLiteral("long"), QStringLiteral("brief"));
     engine_->rename_session(QStringLiteral("long"), QStringLiteral("longer"));
     QVERIFY(wait_until_idle());
@@ -464,7 +464,7 @@ void EngineThreadTest::a_frame_is_signalled_once_until_it_is_taken()
 {
     engine_->begin_session({.name = QStringLiteral("x"), .budget = QStringLiteral("256"), .chunk = 64}, {book(2)});
     QVERIFY(wait_until_idle());
-    QCOMPARE(told_->frames, 1); // no frame was taken meanwhile
+    QCOMPARE(told_->frames, 1); // one signal only, because no frame was taken meanwhile
     const uint64_t number = engine_->frame()->number;
     QVERIFY(number > 3);
     engine_->ask(QStringLiteral("Who?"));
@@ -510,7 +510,7 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_in_memory_until_it_
              qPrintable(facts()->not_stored->sentence));
 
     engine_->store_turns();
-    engine_->open_session(QStringLiteral("Ashford")); // refused: it would lose the turns
+    engine_->open_session(QStringLiteral("Ashford")); // refused, because the unsaved turns would be lost
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->not_stored);
     QCOMPARE(facts()->turns.size(), size_t{4});
@@ -533,7 +533,7 @@ void EngineThreadTest::a_session_continues_on_another_device_when_its_own_is_los
     const QString model = QStringLiteral(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf");
     setenv("PALIMPSEST_PLUGINS", PALIMPSEST_BINARY_DIR "/tests/support/plugins/failing", 1);
     const QString database = engine_->database();
-    // The device must last until a document is being read, but not for all of it.
+    // The device fails after a number of operations: doubles that number until it fails during the reading.
     for (int operations = 200; told_->lost.isEmpty() && operations < 1000000; operations *= 2) {
         setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1);
         start(database + QString::number(operations));
@@ -619,7 +619,7 @@ void EngineThreadTest::the_open_session_stays_open_if_a_document_cannot_be_impor
     QCOMPARE(facts()->documents.size(), size_t{1});
     told_->failures.clear();
 
-    // An unsaved session is open again, too.
+    // An unsaved session stays open, too.
     engine_->begin_session({.name = QStringLiteral("secret"), .budget = QStringLiteral("256"), .saved = false},
                            {book()});
     engine_->ask(QStringLiteral("Who?"));
@@ -712,7 +712,7 @@ void EngineThreadTest::a_session_keeps_its_product_type()
     QCOMPARE(facts()->name, QStringLiteral("exact"));
     QVERIFY(facts()->text_only.isEmpty());
     QVERIFY(engine_->model()->backend().exact_products());
-    load_on_cpu(); // the session stays open with its product type
+    load_on_cpu(); // the session stays open and keeps its product type
     QCOMPARE(failure(), QString());
     QCOMPARE(facts()->name, QStringLiteral("exact"));
     QVERIFY(engine_->model()->backend().exact_products());
@@ -763,14 +763,14 @@ void EngineThreadTest::a_session_without_its_model_is_shown_as_text()
     engine_->rename_session(QStringLiteral("other"), QStringLiteral("another"));
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
-    // If a session cannot be created, the open one stays open.
+    // The open session stays open if a new one cannot be created.
     engine_->begin_session({.name = QStringLiteral("new"), .policy = QStringLiteral("treekw")});
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
     QVERIFY(!facts()->text_only.isEmpty());
     told_->failures.clear();
 
-    // With its model, the session can be continued.
+    // Once its model is there again, the session can be continued.
     change_database("UPDATE sessions SET model = (SELECT model FROM sessions WHERE name = 'Ashford') "
                     "WHERE name = 'another'");
     engine_->open_session(QStringLiteral("another"));
@@ -804,7 +804,7 @@ void EngineThreadTest::pasted_text_of_an_unsaved_session_is_not_written_to_disk(
 
 void EngineThreadTest::long_names_are_shortened()
 {
-    const QString name = QStringLiteral("é").repeated(120); // two bytes each
+    const QString name = QStringLiteral("é").repeated(120); // 240 bytes in UTF-8
     for (int i = 0; i < 2; ++i)
         engine_->begin_session({.name = name, .budget = QStringLiteral("64")});
     const QStringList names = sessions_in_library();
@@ -822,7 +822,8 @@ void EngineThreadTest::a_session_can_be_renamed_and_removed_while_it_is_being_op
 {
     begin(QStringLiteral("long"), QStringLiteral("treekv"), 6);
     for (const bool removed : {false, true}) {
-        engine_->ask(QStringLiteral("Who?")); // so that opening must read the document again
+        // Without its snapshots, the session must read the document and this turn again when it is opened.
+        engine_->ask(QStringLiteral("Who?"));
         engine_->close_session();
         change_database("DELETE FROM snapshots");
         engine_->open_session(removed ? QStringLiteral("longer") : QStringLiteral("long"));

@@ -1,4 +1,4 @@
-// How the engine thread converts errors and attention, without a thread or a model.
+// Conversions of the engine thread, without a thread or a model: errors to sentences, attention to passages.
 #include <QTest>
 #include <new>
 #include <stdexcept>
@@ -70,7 +70,7 @@ void EngineValuesTest::the_heaviest_passage_comes_first_and_none_overlap()
     auto attended = evenly(0, 1000, 0.0001);
     attended[600].weight = 0.5;
     attended[200].weight = 0.2;
-    attended[2].weight = 0.9; // a sink has attention regardless of its content
+    attended[2].weight = 0.9; // sinks attract attention whatever their text is, so they are no source
     const auto passages = heaviest_passages(attended, {{0, 1000}});
     QVERIFY(passages.size() >= 2);
     const auto holds = [&](size_t i, uint64_t token) {

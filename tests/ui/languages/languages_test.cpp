@@ -62,7 +62,7 @@ bool has_mnemonic(const QString& text)
     return !QKeySequence::mnemonic(text).isEmpty();
 }
 
-// How a translation wrongly differs from its source; empty if it does not.
+// Says which placeholder, mnemonic or line end a translation has changed; empty if none.
 QString difference(const QString& source, const QString& translation)
 {
     const auto ends = [](const QString& text, const char* end) { return text.endsWith(QString::fromUtf8(end)); };
@@ -82,7 +82,7 @@ bool names_both_numbers(const QString& text)
     return pattern.match(text).hasMatch();
 }
 
-// Pairs of entries that have the same mnemonic in one menu, for this menu and its submenus.
+// Returns pairs of entries with the same mnemonic, in this menu and in each of its submenus.
 QStringList collisions(const QList<QAction*>& actions)
 {
     QStringList found;
@@ -326,7 +326,7 @@ void LanguagesTest::languages_are_listed_by_their_own_names()
     for (const QComboBox* box : settings.findChildren<QComboBox*>()) {
         if (box->findData(QStringLiteral("de")) < 0) continue;
         QStringList names;
-        for (int i = 1; i < box->count(); ++i) // after the entry for the desktop's language
+        for (int i = 1; i < box->count(); ++i) // entry 0 is the desktop's language
             names += box->itemText(i);
         QCOMPARE(names, (QStringList{QStringLiteral("English"), QStringLiteral("Deutsch")}));
         return;

@@ -1,3 +1,4 @@
+// The library: its models, the search in names and texts, and removals that can be undone.
 #include <QAbstractItemModelTester>
 #include <QLabel>
 #include <QLineEdit>
@@ -146,10 +147,11 @@ private Q_SLOTS:
         QVERIFY(model.index_of("b").data(LibraryModel::DetailRole).toString().contains("61"));
         QCOMPARE(model.index_of("a").data(LibraryModel::UnfinishedRole).toBool(), false);
         model.set_open_session("b", true);
-        QCOMPARE(model.index_of("b").data(LibraryModel::UnfinishedRole).toBool(), false); // it is being read
+        // A session that is being read is not called unfinished.
+        QCOMPARE(model.index_of("b").data(LibraryModel::UnfinishedRole).toBool(), false);
         model.set_hidden({3});
         QCOMPARE(model.rowCount(), 1);
-        QVERIFY(model.all_sessions().contains("c")); // a hidden session still has its name
+        QVERIFY(model.all_sessions().contains("c")); // still listed, so that its name is not reused
         model.set_hidden({});
         QCOMPARE(model.rowCount(), 2);
         model.set_contents(contents({}));
@@ -186,14 +188,14 @@ private Q_SLOTS:
         QTemporaryDir folder;
         Shelf shelf(folder);
         const int64_t first = shelf.add_document("Ashford", std::string(400, 'a'), 7);
-        const int64_t second = shelf.add_document("Ashford", std::string(400, 'a'), 7); // read twice
+        const int64_t second = shelf.add_document("Ashford", std::string(400, 'a'), 7); // the same file again
         shelf.add_session("one", first);
         shelf.add_session("two", second);
         shelf.add_session("alone", std::nullopt, "hello");
         LibraryView view({.database = shelf.file});
         EVENTUALLY_EQUAL(view.model().rowCount(), 2);
-        QCOMPARE(view.model().rowCount(view.model().index(0, 0)), 2); // one document, both sessions
-        QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // no checkpoint
+        QCOMPARE(view.model().rowCount(view.model().index(0, 0)), 2); // shown as one document with both sessions
+        QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // it has no checkpoint
         QVERIFY(view.model().index_of("alone").isValid());
         shelf.add_session("later", std::nullopt);
         view.refresh();
@@ -243,7 +245,7 @@ private Q_SLOTS:
         view.remove("go");
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
-        QVERIFY(!view.model().index_of("go").isValid()); // hidden, though still stored
+        QVERIFY(!view.model().index_of("go").isValid()); // hidden, although the session is still stored
         QSignalSpy read_again(&view.model(), &QAbstractItemModel::dataChanged);
         view.refresh();
         EVENTUALLY(!read_again.isEmpty());
@@ -272,10 +274,10 @@ private Q_SLOTS:
         EVENTUALLY(view.model().index_of("go").isValid());
         view.remove("go");
         storage::Conversations conversations(*shelf.db);
-        conversations.rename(first, "gone"); // as another program may
+        conversations.rename(first, "gone"); // as if another program did it
         shelf.add_session("go", std::nullopt);
         view.refresh();
-        EVENTUALLY(view.model().index_of("go").isValid()); // not hidden
+        EVENTUALLY(view.model().index_of("go").isValid()); // the new session of that name is not hidden
         QVERIFY(!view.model().index_of("gone").isValid());
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
@@ -394,7 +396,7 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(hits->model()->rowCount(), static_cast<int>(LibraryReader::most_hits_of_one));
         const auto labels = view.findChildren<QLabel*>();
         EVENTUALLY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
-            return label->isVisible() && label->text().contains("first"); // it says that there are more
+            return label->isVisible() && label->text().contains("first"); // "the first …" says that there are more
         }));
     }
 

@@ -1,5 +1,5 @@
 // The map shows what `palimpsest inspect --json` prints. The command reads a text into a session whose lists differ
-// in length; at random places of every picture of it, tokens and colour must match the printed lists.
+// in length. At random places of every picture of that session, tokens and colour must match the printed lists.
 
 #include <QMouseEvent>
 #include <QPainter>
@@ -32,7 +32,7 @@ namespace {
 const QString session_name = QStringLiteral("Ashford");
 constexpr int places_in_a_picture = 1000;
 
-// The lists as they were printed.
+// The lists that the command printed.
 struct Printed {
     uint64_t seen = 0;
     std::map<std::pair<int32_t, int32_t>, std::vector<uint64_t>> lists; // by layer and head
@@ -106,11 +106,11 @@ private:
     MapScene scene() const;
 
     QTemporaryDir folder_;
-    nlohmann::json json_; // as it was printed
-    Printed printed_;     // its lists
+    nlohmann::json json_; // output of inspect --json
+    Printed printed_;     // the lists in json_
     std::shared_ptr<const SessionFacts> facts_;
     std::shared_ptr<const engine::RetentionMap> kept_; // as published by the engine thread
-    engine::Telemetry telemetry_;                      // of the same frame
+    engine::Telemetry telemetry_;                      // of the frame that has kept_
 };
 
 QByteArray InspectTest::run(const QStringList& arguments) const

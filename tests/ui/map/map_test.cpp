@@ -34,7 +34,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-double lightness(QRgb color) // CIE L*a*b*, a different space from the one in which the colours are made
+double lightness(QRgb color) // L of CIE L*a*b*; the colours themselves are made in another space, OKLab
 {
     const auto linear = [](int channel) {
         const double c = channel / 255.0;
@@ -100,7 +100,7 @@ MapLayout layout_of(const MapScene& scene, const MapPictureOptions& options)
     return painter.layout(scene, {0, 0, options.width, std::ceil(painter.natural_height(scene, options.width))});
 }
 
-// Paths of all members, as "/policy/budgets/cap"; elements of arrays are not looked into.
+// Returns the paths of all members, such as "/policy/budgets/cap", without those inside arrays.
 std::set<std::string> members_of(const nlohmann::json& object, const std::string& path = {})
 {
     std::set<std::string> members;
@@ -113,7 +113,7 @@ std::set<std::string> members_of(const nlohmann::json& object, const std::string
     return members;
 }
 
-// A stored session into which a text was read, with a pin.
+// A stored session with a text and a pin.
 class ReadSession {
 public:
     ReadSession()
@@ -195,7 +195,7 @@ void MapTest::the_highest_layer_is_on_top_and_heads_follow_expanded_layers()
     QVERIFY((rows.at(2) == MapRow{1, 1}));
     QVERIFY((rows.at(3) == MapRow{1, 0}));
     QCOMPARE(rows.index_of({1, 0}), 3);
-    QCOMPARE(rows.index_of({0, 1}), 4); // a hidden head: the row of its layer
+    QCOMPARE(rows.index_of({0, 1}), 4); // head 1 of layer 0 is not shown: the row of its layer
     QCOMPARE(rows.index_of({3, 0}), -1);
     rows.expand_all(true);
     QCOMPARE(rows.count(), 9);
@@ -224,7 +224,7 @@ void MapTest::the_visible_range_stays_within_the_stream()
         window.reset();
         QVERIFY(window.is_whole());
         window.set_length(length + 100);
-        QVERIFY(window.is_whole()); // a whole window stays whole
+        QVERIFY(window.is_whole()); // a range that shows the whole stream still shows all of it
     }
     VisibleRange zoomed(1000);
     zoomed.show(100, 200);
@@ -292,7 +292,7 @@ void MapTest::cells_equal_a_plain_count()
     MapRows rows(map->layers, map->kv_heads);
     rows.set_expanded(2, true);
     rows.set_expanded(5, true);
-    VisibleRange window(6000); // 1,000 of them not read yet
+    VisibleRange window(6000); // the last 1,000 tokens are not read yet
     window.show(first, last);
     const TokenColumns divided(window, columns);
     const MapCells cells = count_cells(*map, rows.all(), divided);
@@ -311,7 +311,8 @@ void MapTest::cells_equal_a_plain_count()
 void MapTest::cells_of_huge_maps_equal_a_plain_count()
 {
     std::mt19937 random(3);
-    for (const uint32_t kept : {2048u, 60'000u}) { // counted by token, and by edge
+    // Few tokens are counted one by one, many by one search per column edge.
+    for (const uint32_t kept : {2048u, 60'000u}) {
         const auto map =
             synthetic_map({.layers = 2, .kv_heads = 2, .tokens = 10'000'000, .kept = kept, .ragged = false});
         const MapRows rows(2, 2);
@@ -381,8 +382,8 @@ void MapTest::pixels_have_the_colour_of_their_count_data()
             QTest::addRow("%s at %g", dark ? "dark" : "light", scale) << dark << scale;
 }
 
-// At random places: computes the row and tokens of the pixel from the layout, and the count from the lists as
-// `inspect --json` writes them.
+// At random places, computes the row and the tokens of a pixel from the layout, counts them in lists as `inspect
+// --json` writes them, and expects the colour of that count.
 void MapTest::pixels_have_the_colour_of_their_count()
 {
     QFETCH(bool, dark);
@@ -524,7 +525,7 @@ void MapTest::the_table_passes_the_item_model_tester()
     QSignalSpy reset(&table, &QAbstractItemModel::modelReset), changed(&table, &QAbstractItemModel::dataChanged);
     scene.map = synthetic_map({.seed = 2});
     table.set_scene(scene);
-    QCOMPARE(reset.count(), 0); // the reader's position is kept
+    QCOMPARE(reset.count(), 0); // so that the reader stays in his cell
     QCOMPARE(changed.count(), 1);
     scene.rows.set_expanded(0, true);
     scene.marks.sections = {
@@ -611,7 +612,7 @@ void MapTest::a_failed_export_keeps_the_old_file()
     QVERIFY_EXCEPTION_THROWN(write_file(nowhere, map_file(nowhere, scene, print_options(), {})), Error);
 }
 
-// The command builds its document from the session, and the window from the facts that it received of it.
+// The command builds its JSON from the session, the window builds it from the session facts; both must agree.
 void MapTest::an_export_has_every_member_that_the_command_prints()
 {
     ReadSession read;
@@ -641,18 +642,18 @@ void MapTest::an_export_during_reading_counts_the_tokens_of_its_map()
     auto report = std::make_shared<storage::RetentionReport>(*facts->report);
     const uint64_t all = report->coverage.tokens_in_input;
     QVERIFY(all > 4);
-    report->coverage.tokens_read = 0; // the facts are those of before
+    report->coverage.tokens_read = 0; // as if the facts were published before the reading
     facts->report = report;
     engine::RetentionMap map = (*read).session().retention();
     for (auto& list : map.tokens)
         list.clear();
     map.tokens_seen = facts->documents.front().range.first + all - 3;
     QCOMPARE(exported(facts, map).at("coverage").at("tokens_read").get<uint64_t>(), all - 3);
-    facts->report = nullptr; // only the text is shown
+    facts->report = nullptr; // a session without its model has no report
     QVERIFY(!writers_of(facts, {}).json);
 }
 
-// A model of 80 layers with 64 KV heads: at the usual scale, more rows than a picture may have pixels.
+// With 80 layers of 64 KV heads, the rows at the usual scale are higher than QPainter's limit of 32,767 pixels.
 void MapTest::a_png_of_very_many_rows_is_reduced_and_painted_to_its_end()
 {
     MapScene scene =

@@ -136,7 +136,7 @@ void RetentionViewTest::the_view_follows_the_end_of_the_stream_until_the_user_zo
     QVERIFY(view.scene().window.is_whole());
     view.set_map(synthetic_map({.tokens = 2000}));
     QCOMPARE(view.scene().window.last(), 2000.0);
-    view.set_map(synthetic_map({.tokens = 2000}), 8000); // with tokens still to come
+    view.set_map(synthetic_map({.tokens = 2000}), 8000); // of 8000 tokens in all
     QCOMPARE(view.scene().window.last(), 8000.0);
     view.set_expanded(2, true);
     view.zoom(4);
@@ -147,7 +147,7 @@ void RetentionViewTest::the_view_follows_the_end_of_the_stream_until_the_user_zo
     QVERIFY(view.scene().rows.is_expanded(2));
     view.reset_zoom();
     QCOMPARE(view.scene().window.last(), 9000.0);
-    view.set_map(synthetic_map({.layers = 3, .tokens = 100})); // another model resets the window
+    view.set_map(synthetic_map({.layers = 3, .tokens = 100})); // another model: shows the whole stream again
     QVERIFY(view.scene().window.is_whole());
     QCOMPARE(view.scene().rows.count(), 3);
     view.set_map(nullptr);
@@ -161,7 +161,7 @@ void RetentionViewTest::the_view_renders_at_most_thirty_times_a_second()
     const uint64_t before = view.frames_painted();
     QElapsedTimer time;
     time.start();
-    const double fewest = 5 / double(sanitizer_factor); // otherwise the view would be idle
+    const double fewest = 5 / double(sanitizer_factor); // with fewer frames, the view would not have been busy
     const auto painted = [&] { return static_cast<double>(view.frames_painted() - before); };
     for (uint64_t tokens = 1000; time.elapsed() < (painted() < fewest ? test::patience_ms : 1000); ++tokens) {
         view.set_map(synthetic_map({.layers = 2, .kv_heads = 1, .tokens = tokens, .kept = 50}));
@@ -314,7 +314,7 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
     QCOMPARE(view.place()->tokens.first, uint64_t{0});
     const MapCell start = *view.place();
     QTest::keyClick(&view, Qt::Key_Right);
-    QCOMPARE(view.place()->tokens.first, start.tokens.last); // the very next cell
+    QCOMPARE(view.place()->tokens.first, start.tokens.last); // the neighbouring cell
     QTest::keyClick(&view, Qt::Key_Left);
     QCOMPARE(*view.place(), start);
     QTest::keyClick(&view, Qt::Key_Left);
@@ -343,16 +343,16 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
 
     QTest::keyClick(&view, Qt::Key_Plus);
     QVERIFY(!view.scene().window.is_whole());
-    QCOMPARE(view.scene().window.last(), 100'000.0); // zooms around the crosshair, at the end
+    QCOMPARE(view.scene().window.last(), 100'000.0); // zooms around the crosshair, which is at the end
     for (int i = 0; i < 40; ++i)
         QTest::keyClick(&view, Qt::Key_Plus);
     QCOMPARE(view.scene().window.span(), VisibleRange::least_span);
     const uint64_t token = view.place()->tokens.first;
-    QTest::keyClick(&view, Qt::Key_Left); // a token is wider than a pixel: moves by one token
+    QTest::keyClick(&view, Qt::Key_Left); // a token is now wider than a pixel, so the key moves by one token
     QCOMPARE(view.place()->tokens.first, token - 1);
     for (int i = 0; i < 20; ++i)
         QTest::keyClick(&view, Qt::Key_Left);
-    QCOMPARE(view.place()->tokens.first, token - 21); // the window followed
+    QCOMPARE(view.place()->tokens.first, token - 21); // the visible range moved along
     QVERIFY(view.scene().window.first() <= double(token - 21));
     QTest::keyClick(&view, Qt::Key_Minus);
     QVERIFY(view.scene().window.span() > VisibleRange::least_span);
@@ -449,7 +449,7 @@ void RetentionViewTest::the_table_opens_and_works_by_keyboard()
     QVERIFY(window && window->isVisible());
     auto* const table = window->findChild<QTableView*>();
     QCOMPARE(table->model()->rowCount(), 6);
-    QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // nothing to choose without sections
+    QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // without sections, the columns are always tenths
     QVERIFY(QTest::qWaitForWindowActive(window, test::patience_ms));
     EVENTUALLY(table->hasFocus());
     QSignalSpy activated(&view, &RetentionView::token_activated);
@@ -492,7 +492,7 @@ void RetentionViewTest::the_view_exports_its_map_or_reports_why_not()
     QVERIFY(QFile::exists(folder.filePath(QStringLiteral("map.csv"))));
 }
 
-// A writer that ends only after the window's thread has continued.
+// The writer ends only after save_as() has returned to the window's thread.
 void RetentionViewTest::an_export_does_not_block_the_thread_of_the_window()
 {
     const QTemporaryDir folder;
@@ -527,7 +527,7 @@ void RetentionViewTest::closing_stops_an_export_and_keeps_the_old_file()
                                          [&](std::ostream& out, const engine::RetentionMap&) {
                                              has_begun.release();
                                              try {
-                                                 for (;;) // never ends by itself
+                                                 for (;;) // never ends unless `out` throws
                                                      out << "1,2,3\n";
                                              } catch (const std::ios::failure&) {
                                                  was_stopped = true;
@@ -567,7 +567,7 @@ void RetentionViewTest::a_frame_of_ten_million_tokens_is_painted_in_time_data()
     QTest::newRow("32,768 a list") << 32'768u << false << 33.0; // eight million kept tokens: 30 frames a second
 }
 
-// One frame: a new map or a zoom, counted, coloured and painted.
+// Each frame counts, colours and paints a new map, or a zoom of one.
 void RetentionViewTest::a_frame_of_ten_million_tokens_is_painted_in_time()
 {
     QFETCH(uint, kept);

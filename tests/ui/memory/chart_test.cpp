@@ -1,4 +1,4 @@
-// The chart: ticks, crosshair by keys and by mouse, table, colours.
+// The chart: its ticks, its crosshair with keys and mouse, its table and its colours.
 
 #include <QAbstractItemModelTester>
 #include <QAccessible>

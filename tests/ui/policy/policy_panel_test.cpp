@@ -1,4 +1,5 @@
-// The policy panel offers everything the engine has, and refuses what the engine refuses, in the same words.
+// The policy panel offers every policy and parameter of the engine, and refuses what the engine refuses, with the
+// same sentence.
 
 #include <QAbstractItemModelTester>
 #include <QComboBox>
@@ -197,7 +198,7 @@ private Q_SLOTS:
         sinks->setText(QStringLiteral("many"));
         QCOMPARE(panel->check().field, PolicyCheck::Field::Parameter);
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
-        QVERIFY(sinks->isVisible()); // the options unfold to show it
+        QVERIFY(sinks->isVisible()); // the folded options open to show the field
         QCOMPARE(troubles(*panel), QStringList(panel->check().sentence));
         sinks->setText(QStringLiteral("1000"));
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
@@ -333,7 +334,7 @@ private Q_SLOTS:
         auto* search = panel->findChild<QLineEdit*>(QStringLiteral("search"));
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral("lacache"));
-        QCOMPARE(panel->request().policy, QStringLiteral("treekv")); // typing chooses nothing
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv")); // a search alone does not choose a policy
         QTest::keyClick(search, Qt::Key_Down);
         auto* list = panel->findChild<QListView*>();
         EVENTUALLY(list->hasFocus());

@@ -1,4 +1,4 @@
-// The desktop turns dark while the window is open: everything that is open changes its colours.
+// When the desktop turns dark while the window is open, every open area and dialog changes its colours.
 #include <QListWidget>
 
 #include "tests/ui/desktop/program.h"

@@ -56,7 +56,7 @@ private Q_SLOTS:
         stage.window->actions()[ActionId::CommandPalette]->trigger();
         QTest::keyClicks(field, "zzzz");
         QCOMPARE(list->model()->rowCount(), 0);
-        QTest::keyClick(field, Qt::Key_Return); // nothing to run
+        QTest::keyClick(field, Qt::Key_Return); // without a match, runs nothing
         QTest::keyClick(field, Qt::Key_Escape);
         QVERIFY(!palette->isVisible());
     }

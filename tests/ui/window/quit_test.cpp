@@ -1,5 +1,5 @@
-// SIGINT, and SIGTERM as a desktop or system sends it at its end: the window closes as if by hand, and the exit
-// code names the signal.
+// On SIGINT, or on SIGTERM, which a desktop sends at logout, the window closes as if the user closed it, and the
+// exit code names the signal.
 #include <QFile>
 #include <QProcess>
 #include <QSignalSpy>
@@ -61,7 +61,7 @@ private Q_SLOTS:
         QSignalSpy wanted(&signals_taken, &QuitSignals::quit_wanted);
         QCOMPARE(signals_taken.exit_code(), 0);
         QCOMPARE(std::raise(signal), 0);
-        QCOMPARE(wanted.count(), 0); // the handler itself does nothing else
+        QCOMPARE(wanted.count(), 0); // the signal handler itself emits nothing
         EVENTUALLY_EQUAL(wanted.count(), 1);
         QCOMPARE(signals_taken.exit_code(), code);
     }

@@ -1,4 +1,4 @@
-// One program per database: a second start hands over to the first.
+// There is one window per database: a second instance hands its files to the first and ends.
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -22,7 +22,7 @@ private Q_SLOTS:
         QCOMPARE(first.begin({}), SingleInstance::Role::First);
         QCOMPARE(other.begin({}), SingleInstance::Role::First);
         QSignalSpy requested(&first, &SingleInstance::requested);
-        // The second asks from another thread, as another process would: the first answers from its event loop.
+        // The second instance runs on another thread, because the first answers from this thread's event loop.
         std::atomic<int> role{-1};
         std::thread second([&] {
             SingleInstance start(database);
@@ -52,7 +52,7 @@ private Q_SLOTS:
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
-        SingleInstance hangs(database); // this thread will not run its event loop meanwhile
+        SingleInstance hangs(database); // cannot answer, because this thread runs no event loop below
         QCOMPARE(hangs.begin({}), SingleInstance::Role::First);
         SingleInstance second(database);
         QCOMPARE(second.begin({}, 50), SingleInstance::Role::Unanswered);

@@ -115,7 +115,7 @@ private Q_SLOTS:
         QVERIFY(activity_text({}).isEmpty());
         Frame nearly = reading_frame();
         nearly.share = 0.9999;
-        QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // 100 % only when finished
+        QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // rounded down: 100 % appears only at the end
     }
 
     void the_stop_action_is_enabled_only_while_something_runs()
@@ -265,7 +265,7 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(storage::set_default()), path);
         EVENTUALLY_EQUAL(box->currentText(), QString("x (default)"));
         QVERIFY(stage.window->preferences().model.model.isEmpty());
-        QCOMPARE(model.count(), 1); // it is already loaded
+        QCOMPARE(model.count(), 1); // no new request: the model is already loaded
         activate("palimpsest-small (shipped)");
         QVERIFY(model[1][0].value<ModelChoiceRequest>().model.endsWith("palimpsest-small.gguf"));
 
@@ -294,7 +294,7 @@ private Q_SLOTS:
         auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
         QCOMPARE(box->currentText(), QString("Looking for models…"));
         QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
-        const int shipped = box->findText("palimpsest-small (shipped)"); // can be chosen meanwhile
+        const int shipped = box->findText("palimpsest-small (shipped)"); // can be chosen during the search
         QVERIFY(shipped >= 0);
         Q_EMIT box->activated(shipped);
         QCOMPARE(model.count(), 1);
@@ -326,9 +326,9 @@ private Q_SLOTS:
         stage.window.reset(); // returns although the search has not
         stage.find_models = nullptr;
         QVERIFY(disk->stop.stop_requested());
-        QVERIFY(disk.use_count() > 1); // the search still holds it
+        QVERIFY(disk.use_count() > 1); // the thread of the search still holds it
         disk->answers.set_value();
-        EVENTUALLY_EQUAL(disk.use_count(), 1); // its thread has ended
+        EVENTUALLY_EQUAL(disk.use_count(), 1); // that thread has ended
     }
 
     void the_shipped_model_is_offered_if_the_search_fails()
@@ -569,7 +569,7 @@ private Q_SLOTS:
         tour->next();
         tour->next();
         EVENTUALLY_EQUAL(tour->outlined(), place_of(stage.window->findChild<QDockWidget*>("policy")));
-        stage.window->findChild<QDockWidget*>("memory")->raise(); // shown in its place
+        stage.window->findChild<QDockWidget*>("memory")->raise(); // the memory dock now covers the policy dock
         EVENTUALLY_EQUAL(tour->outlined(), QRect());
         QVERIFY(offer());
     }
@@ -586,7 +586,7 @@ private Q_SLOTS:
         window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
         notifier.tell("read", "done");
-        QCOMPARE(told.count(), 1); // the window is active
+        QCOMPARE(told.count(), 1); // unchanged: the window is active
     }
 
     void without_a_system_bus_sleep_is_not_inhibited()
@@ -658,7 +658,7 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(running(), QString());
     }
 
-    // The start of a window without that of its process, until it is painted.
+    // Measures from the construction of the window to its first painting, without the start of the process.
     void the_window_is_painted_within_a_second()
     {
         Stage stage(true);
@@ -674,7 +674,7 @@ private Q_SLOTS:
         if (!is_sanitized) QVERIFY(seconds < 1);
         stage.wait_for_library();
         before = std::clock();
-        QTest::qWait(1000); // measures an idle window, so there is nothing to wait for
+        QTest::qWait(1000); // a fixed time, because nothing happens in an idle window
         const double share = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
         qInfo("idle: %.2f %% of a processor", 100 * share);
         QVERIFY(share < 0.05); // includes the polling of qWait
