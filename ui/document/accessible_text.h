@@ -1,4 +1,5 @@
-// Character offsets for assistive technology: UTF-16 units of DocumentLayout::visible_text().
+// Converts between tokens and the character offsets that assistive technology uses: UTF-16 units of
+// DocumentLayout::visible_text().
 #pragma once
 
 #include "ui/document/document_layout.h"

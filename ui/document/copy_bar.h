@@ -1,4 +1,4 @@
-// Progress bar with a cancel button for copying a long passage; hidden otherwise.
+// Progress bar with a cancel button; visible while a long passage is copied.
 #pragma once
 
 #include <QWidget>

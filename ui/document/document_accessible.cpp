@@ -7,7 +7,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Offsets are those of AccessibleText.
+// All offsets are those of AccessibleText.
 class DocumentAccessible : public QAccessibleWidget, public QAccessibleTextInterface {
 public:
     explicit DocumentAccessible(DocumentView* view) : QAccessibleWidget(view, QAccessible::Document) {}

@@ -11,11 +11,11 @@ namespace palimpsest::ui {
 
 class DocumentCaret {
 public:
-    uint64_t token() const { return token_; } // the caret is before it
+    uint64_t token() const { return token_; } // the token behind the caret
     StreamRange selection() const { return {std::min(token_, anchor_), std::max(token_, anchor_)}; }
     bool has_selection() const { return token_ != anchor_; }
 
-    void move_to(uint64_t token, bool extend) // extend: the other end of the selection stays
+    void move_to(uint64_t token, bool extend) // extend: moves only the end of the selection that is at the caret
     {
         token_ = token;
         if (!extend) anchor_ = token;
@@ -23,7 +23,8 @@ public:
     void select(StreamRange range) { anchor_ = range.first, token_ = range.last; }
     void limit(uint64_t tokens) { anchor_ = std::min(anchor_, tokens), token_ = std::min(token_, tokens); }
 
-    // The x that the caret keeps while it moves by lines: `now` on the first call after forget_x().
+    // Returns the x that the caret keeps while it moves by lines: that of the first call after forget_x(), when it
+    // was `now`.
     qreal line_x(qreal now)
     {
         if (!x_) x_ = now;

@@ -10,7 +10,7 @@
 
 namespace palimpsest::ui {
 
-// Handles these keys before the window's shortcuts do; Escape only while there is a selection to clear.
+// Claims the keys of the view before they trigger shortcuts of the window; Escape only while text is selected.
 bool DocumentView::event(QEvent* event)
 {
     if (event->type() != QEvent::ShortcutOverride) return QAbstractScrollArea::event(event);

@@ -33,7 +33,8 @@ DocumentItem::DocumentItem(TextBlock text, const TextColumn& column) : block(std
     height = caption + std::max(text_height, column.line_height());
 }
 
-// Left-to-right text is measured at token boundaries; where writing directions mix, each character is measured.
+// Measures a block of left-to-right text at token boundaries only. In a block with right-to-left characters,
+// measures each character.
 void DocumentItem::measure_spans()
 {
     if (!spans.empty() || layout.lineCount() == 0) return;
@@ -52,7 +53,7 @@ void DocumentItem::measure_spans()
                 const int behind = mixed ? part + 1 : stop;
                 const qreal a = line.cursorToX(part, QTextLine::Leading);
                 const qreal b = mixed ? line.cursorToX(part, QTextLine::Trailing) : line.cursorToX(stop);
-                // Clip spaces at the end of a line, which extend beyond its text.
+                // Clip the spaces at the end of a line: their positions are beyond its text.
                 const qreal left = std::max(std::min(a, b), seen.left()),
                             right = std::min(std::max(a, b), seen.right());
                 Span* last = spans.empty() ? nullptr : &spans.back();

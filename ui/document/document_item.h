@@ -10,7 +10,7 @@
 namespace palimpsest::ui {
 
 struct DocumentItem {
-    // The part of a token on one line, as a horizontal range; several ranges where writing directions mix.
+    // A horizontal range that a token covers on one line. It covers several where writing directions mix.
     struct Span {
         uint64_t token;
         int line;

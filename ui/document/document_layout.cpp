@@ -136,7 +136,7 @@ void DocumentLayout::snap_to_first_line()
     }
 }
 
-// Below any caption of the first line; clamp() closes the gap.
+// Starts below any caption of the first line; clamp() then removes the gap above.
 void DocumentLayout::go_to_start()
 {
     place_ = {0, 4 * column().line_height()};

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int longest_label = 48;
 
-// Legend of the shades, from none to all.
+// Legend of the shades, from "no list keeps the token" to "all lists keep it".
 class ShadeLegend : public QWidget {
 public:
     explicit ShadeLegend(QWidget* parent) : QWidget(parent)

@@ -20,7 +20,7 @@ class TimeBar;
 // The cost of a pinned token.
 struct PinTerms {
     int32_t budget = 0;           // tokens per layer and KV head
-    uint64_t bytes_per_token = 0; // over all layers and heads, as stored in the cache
+    uint64_t bytes_per_token = 0; // of keys and values in the cache, over all layers and heads
 };
 
 struct PinPrice {
@@ -42,11 +42,11 @@ public:
     void set_shades(ShadeColors colors);
     // `note`: a sentence about all highlights, shown above the text.
     void set_highlights(std::vector<Highlight> highlights, const QString& note);
-    void show_range(StreamRange range); // also switches back to the present
-    // Like show_range(), for a match found elsewhere: framed until the next match is set.
+    void show_range(StreamRange range); // also moves the time bar to the newest state
+    // Like show_range(), for a match that another area found: the frame stays until the next match is set.
     void show_match(StreamRange match);
-    // Sets the fade record of the session; a worker thread builds its index, unless it is already shown. An empty
-    // record disables the time bar.
+    // Sets the fade record of the session. A worker thread builds its index, unless the shown index is of the same
+    // record. A record without `read` disables the time bar.
     void set_fading(FadeRecord record, int32_t layers, int32_t chunk);
 
     DocumentView* view() const { return view_; }
@@ -54,7 +54,7 @@ public:
     CopyBar* copy_bar() const { return copying_; }
     TimeBar* time_bar() const { return time_; }
     QAction* pin_action() const { return pin_; }
-    QString price_text() const; // of the selection; empty without one
+    QString price_text() const; // price of pinning the selection; empty without a selection
 
 Q_SIGNALS:
     void pin_wanted(palimpsest::ui::StreamRange range, const QString& label);

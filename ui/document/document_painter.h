@@ -21,10 +21,10 @@ namespace palimpsest::ui {
 struct TokenShading {
     ShadeTable table;
     bool shaded = true;
-    bool underlined = false; // a line under each token; thickness shows the share that is kept
+    bool underlined = false; // draws a line under each token, thicker the more lists keep it
 };
 
-// All that a picture shows. The references must outlive the painter.
+// Everything that the painter draws. The references must outlive the painter.
 struct DocumentPicture {
     const DocumentLayout& layout;
     const TextOutline* outline; // null: no text is open
@@ -46,7 +46,8 @@ public:
     void paint();
 
 private:
-    using Inks = std::vector<std::pair<QColor, QRegion>>; // text colours, each with the cells in that colour
+    // Text colours, each with the area of the text in that colour.
+    using Inks = std::vector<std::pair<QColor, QRegion>>;
 
     void paint_item(DocumentItem& item);
     Inks paint_backgrounds(const DocumentItem& item);
@@ -60,7 +61,8 @@ private:
     void paint_caret();
     void paint_empty();
     QString caption_of(const DocumentItem& item) const;
-    QRectF rows_of(const DocumentItem& item, StreamRange range) const; // y and height of the part in the item
+    // Returns y and height of the lines of `item` that have tokens of `range`; x and width are 0.
+    QRectF rows_of(const DocumentItem& item, StreamRange range) const;
 
     QPainter& painter_;
     const QPaintDevice& device_;

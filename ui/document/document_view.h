@@ -31,20 +31,20 @@ public:
     void set_source(std::shared_ptr<TextSource> source);
     TextSource* source() const { return source_.get(); }
     void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: unknown
-    // Shows the past state of `index` at `step`; null shows the present.
+    // Shows the past state of `index` at `step`. Null: shows the newest state.
     void set_time(std::shared_ptr<const FadeIndex> index, int step, uint64_t tokens_read);
     void set_shades(ShadeColors colors); // empty: default_shades of the palette
     void set_shaded(bool shaded);
-    void set_underlined(bool underlined); // a line under each token; thickness shows the share that is kept
+    void set_underlined(bool underlined); // draws a line under each token, thicker the more lists keep it
     void set_pins(std::vector<StreamRange> pins);
     void set_highlights(std::vector<Highlight> highlights);
     void set_matches(std::vector<StreamRange> matches); // ascending
     void set_current_match(std::optional<StreamRange> match);
 
-    // Where each line is. Valid until the next event, which may scroll or lay out anew.
+    // Positions of all visible lines. Valid until the next event, which may scroll or change the layout.
     const DocumentLayout& text_layout() const { return layout_; }
     const TokenRetention& retention() const { return retention_; }
-    QString describe(uint64_t token) const; // which lists keep it, rank, age, pins
+    QString describe(uint64_t token) const; // says which lists keep it, its rank and age, and whether it is pinned
 
     void jump_to(uint64_t token); // scrolls its line to the top, if enough text follows
     // Scrolls a range into view, with a fading frame (a constant one if motion is reduced).
@@ -56,7 +56,7 @@ public:
     StreamRange selection() const { return caret_.selection(); } // half-open; empty if nothing is selected
     uint64_t caret() const { return caret_.token(); }
     void set_caret(uint64_t token, bool extend = false); // places it before `token` and scrolls it into view
-    // Copies the selection to the clipboard when all of it is read; until then, `copying` reports progress.
+    // Copies the selection to the clipboard once its whole text is loaded; until then, `copying` reports progress.
     void copy();
     void stop_copying(); // leaves the clipboard unchanged
 
@@ -100,7 +100,7 @@ private:
     bool move_caret(QKeyEvent* event);
     void move_line(int lines, bool extend);
     void move_page(int pages, bool extend);
-    uint64_t boundary_at(QPointF position) const; // the caret's if nothing is visible
+    uint64_t boundary_at(QPointF position) const; // the position of the caret if nothing is visible
 
     std::shared_ptr<TextSource> source_;
     DocumentLayout layout_;

@@ -1,4 +1,5 @@
-// Scrolling while the mouse is held above or below a viewport: by half its distance at each tick of a timer.
+// Scrolls while the mouse button is held above or below a viewport: at each timeout, by half the distance from the
+// mouse to the viewport.
 #pragma once
 
 #include <QPoint>
@@ -12,8 +13,7 @@ public:
     explicit DragScroll(QObject* parent = nullptr);
 
     void begin(QPoint at);
-    // Stops scrolling and returns true if `at` is inside the viewport; scrolls on and returns false above or below
-    // it.
+    // Inside the viewport: stops scrolling and returns true. Above or below it: scrolls and returns false.
     bool move_to(QPoint at, int viewport_height);
     void end();
     bool is_active() const { return active_; } // between begin() and end()

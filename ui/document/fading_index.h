@@ -1,4 +1,4 @@
-// An index of the fade record for replay: how many layers still kept a token at any time.
+// An index of the fade record for the time bar: how many layers still kept a token at a past time.
 #pragma once
 
 #include <QObject>
@@ -39,9 +39,10 @@ private:
     uint64_t chunks_ = 0, width_ = 1;
 };
 
-// One byte per layer and cell: the step by which the layer had dropped the token. A step is one chunk of tokens
-// read, or several if a byte cannot number all chunks. If one byte per token and layer exceeds `max_bytes`, one
-// token represents its neighbours. For a token that represents itself, the index is exact to the step.
+// Stores one byte per token and layer: the step by which the layer had dropped the token. A step is one chunk of
+// tokens read, or several if a byte cannot number all chunks. If that exceeds `max_bytes`, each cell of
+// tokens_per_cell() neighbouring tokens has only the bytes of its first token. With cells of one token, the index
+// is exact to the step.
 class FadeIndex {
 public:
     static constexpr size_t default_bytes = size_t{128} << 20;
@@ -58,7 +59,8 @@ public:
     uint64_t chunks_per_step() const { return chunks_per_step_; }
     size_t bytes() const { return faded_.size(); }
 
-    // Returns how many layers still kept the token at time `step`, as if it had been read by then. O(layers).
+    // Returns how many layers still kept the token at time `step`. A token that was not read by then counts as kept
+    // by all layers. O(layers).
     int layers_holding(uint64_t token, int step) const;
 
 private:
@@ -71,7 +73,7 @@ private:
     std::vector<uint8_t> faded_; // [cell, layer]
 };
 
-// Source of a fade record. Both functions are called on a worker thread and may throw Error.
+// Reads a fade record. Both functions are called on a worker thread and may throw Error.
 struct FadeRecord {
     using Each = std::function<bool(std::span<const engine::EvictionEvent>)>;
     std::function<void(const Each&)> read;         // passes all events in batches, until Each returns false
@@ -81,8 +83,8 @@ struct FadeRecord {
 // The fade record of a session in the database, read through a separate connection.
 FadeRecord stored_fading(const QString& database, int64_t session);
 
-// Builds an index on a worker thread. The next build(), or the destructor, stops a running build. An index that was
-// just built is not built again.
+// Builds an index on a worker thread. The next build(), or the destructor, stops a running build. A build() of the
+// record, outline and layers of the last index does nothing.
 class FadeRecordLoader : public QObject {
     Q_OBJECT
 public:

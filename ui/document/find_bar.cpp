@@ -66,7 +66,7 @@ void FindBar::set_source(std::shared_ptr<TextSource> source)
         connect(source_.get(), &TextSource::outline_changed, this, [this] {
             if (isHidden() || line_->text().isEmpty()) return;
             search();
-            jump_wanted_ = false; // the text grew: keep the user's place
+            jump_wanted_ = false; // keep the user's place: only a new search jumps to a match
         });
     }
     close_bar();
@@ -135,7 +135,7 @@ void FindBar::previous()
     choose(static_cast<size_t>(at - matches_.begin()) + matches_.size() - 1);
 }
 
-// Wraps around at both ends.
+// Chooses match `index` modulo the number of matches, so that next() and previous() wrap around.
 void FindBar::choose(size_t index)
 {
     chosen_ = index % matches_.size();
@@ -165,7 +165,7 @@ void FindBar::say()
     previous_->setEnabled(!matches_.empty());
 }
 
-// While the bar is open, it handles Escape before the window's shortcuts do.
+// Claims Escape while the bar is open, so that it does not trigger a shortcut of the window.
 bool FindBar::event(QEvent* event)
 {
     if (event->type() != QEvent::ShortcutOverride || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape)

@@ -103,7 +103,7 @@ void GoToDialog::choose()
     accept();
 }
 
-// Arrow and page keys move through the list while the field has the focus.
+// Passes arrow and page keys from the text field to the list.
 bool GoToDialog::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() != QEvent::KeyPress) return QDialog::eventFilter(watched, event);

@@ -7,7 +7,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr uint64_t ends_at_once = 4096; // token ends read at once, after the binary search
+constexpr uint64_t ends_at_once = 4096; // a binary search ends at this many tokens and reads their ends in one go
 
 // Calls sink(part, range) for each piece of [first, first + count) that belongs to one part.
 template<class Sink>

@@ -24,12 +24,13 @@ struct PartText {
     std::vector<uint64_t> ends;
 };
 
-// Assigns the bytes of a message's text to its token ids. Ids around the text (template markers) get none. Without
-// `bytes`, or if the ids do not spell the text, the ids share it evenly, cut at character boundaries.
+// Divides the text of a message among its token ids, by the bytes of each id. Ids around the text (template
+// markers) get no bytes. Without `bytes`, or if the ids do not spell the text, each id gets an equal share, cut at
+// character boundaries.
 PartText message_text(const std::string& text, std::span<const engine::TokenId> ids, const TokenBytes& bytes);
 
 // Reads pages from the database over its own read-only connection. Memory: one document block and one message.
-// Throws Error as Database does.
+// Throws the errors of storage::Database.
 class StoredPages : public PageReader {
 public:
     StoredPages(const QString& database, TextOutline outline, TokenBytes bytes);
@@ -59,7 +60,7 @@ private:
 std::function<std::unique_ptr<PageReader>()> stored_pages(const QString& database, const TextOutline& outline,
                                                           TokenBytes bytes);
 
-// Reads pages from texts that the caller provides, one for each part that is not framing.
+// Reads pages from texts that the caller provides: one text for each part that is not framing.
 class MemoryPages : public PageReader {
 public:
     using Texts = std::map<uint64_t, PartText>; // by the part's first stream index

@@ -1,4 +1,5 @@
-// The frame around a range that was just shown: it fades, or stays the same for a while if motion is reduced.
+// The frame around a range that show_range() has just scrolled into view. It fades out, or disappears after a while
+// if motion is reduced.
 #pragma once
 
 #include <QTimer>
@@ -14,7 +15,7 @@ class RangeFlash : public QObject {
 public:
     explicit RangeFlash(QObject* parent = nullptr);
 
-    void start(StreamRange range, int animation_ms); // 0: motion is reduced
+    void start(StreamRange range, int animation_ms); // animation_ms 0: motion is reduced
     void forget() { range_.reset(); }
     const std::optional<StreamRange>& range() const { return range_; }
     float opacity() const;

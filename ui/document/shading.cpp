@@ -17,7 +17,7 @@ std::pair<size_t, size_t> kept_range(const std::vector<uint32_t>& list, StreamRa
     return {static_cast<size_t>(first - list.begin()), static_cast<size_t>(last - list.begin())};
 }
 
-// On any colour, black or white has a contrast of at least 4.58.
+// Returns `wanted`, or black or white if its contrast is too low: on any colour, one of the two has at least 4.58.
 QColor ink_on(const QColor& background, const QColor& wanted)
 {
     if (contrast(wanted, background) >= least_contrast) return wanted;

@@ -13,8 +13,8 @@
 
 namespace palimpsest::ui {
 
-// Counts the (layer, KV head) lists that keep each token of `range`. O(lists * log kept + tokens kept in the
-// range).
+// Returns for each token of `range` the number of lists that keep it. Cost: O(lists * log(kept tokens) + kept
+// tokens in the range).
 std::vector<uint16_t> kept_counts(const engine::RetentionMap& map, StreamRange range);
 
 // One list that keeps a token.
@@ -24,10 +24,11 @@ struct Holder {
 };
 std::vector<Holder> holders(const engine::RetentionMap& map, uint64_t token);
 
-// Returns the share of the (layer, KV head, token) triples of `range` that are kept; 0 for an empty range.
+// Returns which share of the tokens of `range` is kept, averaged over all lists; 0 for an empty range.
 double held_share(const engine::RetentionMap& map, StreamRange range);
 
-// Background colour for a share of lists, 0 to 1. Any colour is allowed; the text colour adapts.
+// Background colour for the share of lists that keep a token, 0 to 1. Any colour is allowed: the text colour
+// adapts.
 using ShadeColors = std::function<QColor(double share)>;
 
 // The base colour at 0, then the palette's highlight colour, stronger as the share grows.

@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Whether `code` is invisible or affects other characters. Joiners are excluded, because scripts need them.
+// Whether `code` is invisible or changes how others look. Joiners are not counted, because some scripts need them.
 bool hides(char32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x180E || code == 0x200B ||

@@ -1,4 +1,4 @@
-// The blocks in which text is laid out: a paragraph, or a piece of a long one, as displayed characters.
+// A block is the unit in which text is laid out: a paragraph, or a piece of a long one, as displayed characters.
 #pragma once
 
 #include <QString>
@@ -31,7 +31,8 @@ class BlockReader {
 public:
     explicit BlockReader(TextSource& source) : source_(source) {}
 
-    // Returns nothing if a page is not loaded, and requests it. REQUIRES: token < source.tokens().
+    // Returns the block with the token. If a page is not loaded, requests the page and returns nothing. REQUIRES:
+    // token < source.tokens().
     std::optional<TextBlock> block_of(uint64_t token);
 
 private:
@@ -44,7 +45,7 @@ private:
 
     TextSource& source_;
     std::shared_ptr<const TextPage> page_;
-    std::array<std::pair<uint64_t, uint64_t>, 4> cuts_{}; // border, cut: cache for the current block
+    std::array<std::pair<uint64_t, uint64_t>, 4> cuts_{}; // (border, cut) pairs, cached for the current block
     size_t next_cut_ = 0;
     bool missing_ = false;
 };

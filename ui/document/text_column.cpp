@@ -10,8 +10,8 @@ namespace {
 constexpr qreal leading = 1.35;       // line spacing, in heights of the font
 constexpr int widest_column = 92;     // in average characters; longer lines are hard to read
 constexpr int narrowest_column = 4;   // in heights of the font
-constexpr qreal gutter = 2.2;         // left of the text, in heights of the font
-constexpr qreal margins = gutter + 1; // on both sides
+constexpr qreal gutter = 2.2;         // space left of the text, in heights of the font
+constexpr qreal margins = gutter + 1; // space left and right of the text together
 
 } // namespace
 

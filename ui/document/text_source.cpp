@@ -18,7 +18,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr size_t most_waiting = 32;       // page requests; older ones, for text scrolled past, are dropped
+constexpr size_t most_waiting = 32; // page requests; of more, the oldest are dropped: their text was scrolled past
 constexpr qint64 report_interval_ms = 60; // between two progress reports
 
 QString folded(QString text)
@@ -36,7 +36,7 @@ size_t first_character(std::string_view text)
     return at;
 }
 
-// Returns the length in UTF-8 of `length` UTF-16 code units from `at`.
+// Returns how many bytes of UTF-8 the `length` UTF-16 units from `at` have.
 size_t utf8_bytes(const QString& text, qsizetype at, qsizetype length)
 {
     size_t bytes = 0;
@@ -70,9 +70,10 @@ std::vector<StreamRange> matches_in(const TextPage& page, const TextPage* next, 
         std::min<size_t>(next ? next->text.size() : 0, 4 * static_cast<size_t>(matcher.pattern().size()));
     std::string bytes = page.text.substr(begin);
     if (next) bytes.append(next->text, 0, ahead);
-    // Pages hold valid UTF-8 (Utf8Cleaner); only the look-ahead may cut a character, and only after every match.
+    // Valid UTF-8 (Utf8Cleaner), except that the bytes from `next` may end within a character. No match that starts
+    // in `page` reaches that far.
     const QString read = QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()));
-    // Folding replaces white space with plain spaces: it keeps the number of UTF-16 units but not of bytes.
+    // Folding replaces white space with plain spaces, which keeps the number of UTF-16 units but not that of bytes.
     const QString text = folded(read);
     const Stretch stretch{&page, next};
     std::vector<StreamRange> found;
@@ -95,8 +96,8 @@ double share_of(uint64_t part, uint64_t whole)
 
 } // namespace
 
-// Worker thread. Pages have priority over locations, those over excerpts, and those over the search, which reads
-// one page at a time.
+// The worker thread. Serves requested pages first, then locations, then excerpts, then the search, which reads one
+// page at a time.
 class TextSource::Loader {
 public:
     explicit Loader(TextSource& source) : source_(&source), thread_([this](std::stop_token stop) { run(stop); }) {}
@@ -155,7 +156,7 @@ private:
     struct Fetch {
         quint64 number = 0;
         StreamRange range{};
-        uint64_t at = 0; // first token not read yet
+        uint64_t at = 0; // next token to read
         QByteArray bytes{};
         QElapsedTimer told{};
     };
@@ -295,7 +296,8 @@ private:
 
     void keep(std::vector<StreamRange> matches)
     {
-        // A match that crosses the border of two pages may be found again at the start of the second.
+        // A match that crosses the border of two pages may overlap one found at the start of the second, which is
+        // dropped.
         while (!matches.empty() && matches.front().first < behind_ && finding_.count > 0)
             matches.erase(matches.begin());
         if (!matches.empty()) behind_ = matches.back().last;
@@ -330,7 +332,7 @@ private:
             source_, [source = source_, work = std::move(work)] { work(*source); }, Qt::QueuedConnection);
     }
 
-    std::mutex telling_; // may be locked while mutex_ is held
+    std::mutex telling_; // guards source_; locked after mutex_ where both are needed
     TextSource* source_; // null once the source is destroyed
     std::mutex mutex_;
     std::condition_variable_any wake_;
@@ -345,7 +347,7 @@ private:
     QString what_;                // empty: no search
     uint64_t next_ = 0;           // next page to search
     uint64_t behind_ = 0;         // end of the last match
-    bool error_reported_ = false; // report one error per search
+    bool error_reported_ = false; // only the first error of a search is reported
     QElapsedTimer finding_told_;
     std::unique_ptr<PageReader> reader_;    // used by the worker thread only; null if it could not be opened
     QString why_closed_;                    // used by the worker thread only

@@ -21,7 +21,7 @@ struct Finding {
     std::vector<StreamRange> matches; // ascending, after those reported before
     quint64 count = 0;                // all matches so far
     quint64 unread = 0;               // tokens that could not be read and were not searched
-    double share = 0;                 // fraction of the text searched
+    double share = 0;                 // fraction of the text that was searched
     bool finished = false;
 };
 
@@ -44,17 +44,17 @@ public:
     using OpenReader = std::function<std::unique_ptr<PageReader>()>;
 
     TextSource(TextOutline outline, OpenReader open, QObject* parent = nullptr);
-    // A read in progress may continue on its thread after destruction; its result is dropped.
+    // Does not wait for a read in progress; its result is dropped.
     ~TextSource() override;
 
-    // Replaces the outline: the stream grew, shrank or is another one. Keeps pages of the common prefix. Ends a
-    // search.
+    // Replaces the outline after the stream grew, shrank or was replaced. Keeps loaded pages of the common prefix.
+    // Ends a search.
     void set_outline(TextOutline outline, OpenReader open);
 
     const TextOutline& outline() const { return outline_; }
     uint64_t tokens() const { return outline_.tokens; }
 
-    // Returns the page with `token`; null if it is not loaded: then requests it, and page_arrived follows.
+    // Returns the page with `token`. If it is not loaded, requests it and returns null; page_arrived follows.
     std::shared_ptr<const TextPage> page(uint64_t token);
 
     // Finds all occurrences of `what` in order, ignoring case and the kind of white space. Returns the number of
@@ -69,7 +69,8 @@ public:
 
 Q_SIGNALS:
     void page_arrived(quint64 first_token);
-    void outline_changed(bool is_another); // is_another: old and new have no document or message in common
+    // is_another: no document or message of the old outline is in the new one.
+    void outline_changed(bool is_another);
     void failed(const QString& sentence);
     void found(const palimpsest::ui::Finding& finding);
     void fetched(const palimpsest::ui::Excerpt& excerpt);

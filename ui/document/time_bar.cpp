@@ -14,7 +14,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int played_milliseconds = 12000; // for a replay from start to now
+constexpr int played_milliseconds = 12000; // duration of a replay from the start to the newest state
 constexpr int least_interval = 40;
 
 } // namespace

@@ -18,12 +18,12 @@ class TimeBar : public QWidget {
 public:
     explicit TimeBar(QWidget* parent = nullptr);
 
-    // Null: there is no record, and the bar is disabled. A slider at "now" stays at "now".
+    // Null: there is no record, and the bar is disabled. A slider at its end stays at the end.
     void set_index(std::shared_ptr<const FadeIndex> index);
     void set_failed(const QString& sentence);
     std::shared_ptr<const FadeIndex> index() const { return index_; }
     int step() const;
-    bool is_now() const; // slider at its end: the current state, exact per head
+    bool is_now() const; // whether the slider is at its end: then the view shows the newest state
     uint64_t tokens_read() const;
     void set_step(int step);
     void play(bool on);

@@ -16,14 +16,14 @@ class TokenRetention {
 public:
     void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: unknown
     const engine::RetentionMap* kept() const { return kept_.get(); }
-    // From now on the past state of `index` at `step`; null: the present.
+    // Switches to the past state of `index` at `step`. Null: switches to the newest state.
     void set_time(std::shared_ptr<const FadeIndex> index, int step, uint64_t tokens_read);
 
     uint64_t tokens_read() const;
-    // Share of each token of `range`: of lists now, of layers in the past.
+    // For each token of `range`: the share of lists that keep it or, in a past state, of layers.
     std::vector<double> shares(StreamRange range) const;
     double share_of(uint64_t token) const;       // 0 for a token that is not read yet
-    QStringList sentences(uint64_t token) const; // which lists keep it, rank and age; without full stops
+    QStringList sentences(uint64_t token) const; // say which lists keep it, its rank and age; without full stops
 
 private:
     QStringList present_sentences(uint64_t token) const;

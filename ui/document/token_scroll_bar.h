@@ -12,12 +12,12 @@ class TokenScrollBar : public QScrollBar {
 public:
     explicit TokenScrollBar(QWidget* parent = nullptr);
 
-    // `place`: where the slider goes while nothing is visible. Emits nothing.
+    // Moves the slider to the range, or to `place` while nothing is visible. Emits nothing.
     void set_visible_range(StreamRange range, uint64_t place, uint64_t tokens);
 
 Q_SIGNALS:
     void token_wanted(quint64 token);
-    // Steps are lines and pages on the screen, not tokens. Positive: down.
+    // The user moved by lines or pages on the screen. Positive: down.
     void lines_wanted(int lines);
     void pages_wanted(int pages);
 

@@ -1,4 +1,4 @@
-// Accessibility of the map: its name, and the token at the crosshair as its value.
+// Accessibility of the map: its name and its value, which is the token at the crosshair.
 #include <QAccessible>
 #include <QAccessibleWidget>
 
@@ -7,7 +7,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// The value is the token at the crosshair; the text describes its cell.
+// As a number, the value is the token at the crosshair; as a text, it describes the cell.
 class AccessibleMap : public QAccessibleWidget, public QAccessibleValueInterface {
 public:
     explicit AccessibleMap(RetentionView* view) : QAccessibleWidget(view, QAccessible::Chart) {}

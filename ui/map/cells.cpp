@@ -8,7 +8,7 @@ namespace {
 using List = std::vector<uint32_t>;
 using Token = List::const_iterator;
 
-// Column edges; REQUIRES: at least one token apart.
+// Column edges, for columns of which no two share a token.
 struct Bins {
     std::vector<uint64_t> edges; // [count + 1], ascending, at most tokens_seen
     double first = 0;
@@ -17,8 +17,8 @@ struct Bins {
     size_t count() const { return edges.size() - 1; }
 };
 
-// First element of [from, end) that is not below `token`. Exponential search starting at `guess`, which is based on
-// the previous column's count.
+// Returns the first element of [from, end) that is not below `token`, by exponential search from `guess`. A good
+// guess makes it fast: add_by_edge() assumes that a column has as many tokens as the one before.
 Token seek(Token from, Token guess, Token end, uint64_t token)
 {
     std::ptrdiff_t step = 1;
@@ -37,7 +37,7 @@ Token seek(Token from, Token guess, Token end, uint64_t token)
     return std::lower_bound(guess - from >= step ? guess - step : from, guess, token);
 }
 
-// For long lists: one search per edge.
+// For long lists: searches for each edge in the list.
 void add_by_edge(Token from, Token end, const Bins& bins, uint32_t* kept)
 {
     std::ptrdiff_t before = 1;
@@ -49,7 +49,7 @@ void add_by_edge(Token from, Token end, const Bins& bins, uint32_t* kept)
     }
 }
 
-// For short lists: estimates the column of each token, then corrects rounding errors by the edges.
+// For short lists: computes the column of each token by a division, then corrects rounding errors with the edges.
 void add_by_token(Token from, Token end, const Bins& bins, uint32_t* kept)
 {
     const size_t last = bins.count() - 1;
@@ -69,7 +69,7 @@ void add_list(const List& list, const Bins& bins, uint32_t* kept)
 {
     const auto from = std::lower_bound(list.begin(), list.end(), bins.edges.front());
     const auto end = std::lower_bound(from, list.end(), bins.edges.back());
-    // One edge lookup costs about as much as counting this many tokens.
+    // The search for one edge costs about as much as counting this many tokens.
     constexpr std::ptrdiff_t tokens_per_lookup = 8;
     if (end - from > static_cast<std::ptrdiff_t>(bins.count()) * tokens_per_lookup)
         add_by_edge(from, end, bins, kept);
@@ -82,7 +82,7 @@ uint32_t tokens_read(const StreamRange& range, uint64_t seen)
     return static_cast<uint32_t>(std::clamp(seen, range.first, range.last) - range.first);
 }
 
-// For wide columns, which share no token.
+// For wide columns, of which no two share a token.
 void count_wide(const engine::RetentionMap& map, std::span<const MapRow> rows, const TokenColumns& columns,
                 MapCells& cells)
 {
@@ -98,7 +98,8 @@ void count_wide(const engine::RetentionMap& map, std::span<const MapRow> rows, c
     }
 }
 
-// For narrow columns, which may share a token: counts each token and takes differences of prefix sums.
+// For narrow columns, of which several may share a token: counts the heads that keep each token, and takes
+// differences of prefix sums.
 void count_narrow(const engine::RetentionMap& map, std::span<const MapRow> rows, const TokenColumns& columns,
                   MapCells& cells)
 {
@@ -139,7 +140,7 @@ MapCells count_cells(const engine::RetentionMap& map, std::span<const MapRow> ro
     for (int column = 0; column < columns.count(); ++column)
         cells.read.push_back(tokens_read(columns.tokens(column), map.tokens_seen));
     if (columns.count() == 0 || map.tokens_seen == 0) return cells;
-    // With at least two tokens per column, rounding cannot make two edges equal.
+    // With at least two tokens per column, no two columns share a token.
     if (columns.tokens_per_column() >= 2)
         count_wide(map, rows, columns, cells);
     else

@@ -11,7 +11,7 @@ struct Lab {
     double l = 0, a = 0, b = 0;
 };
 
-// Hue in degrees.
+// `hue`: in degrees.
 Lab from_polar(double l, double chroma, double hue)
 {
     const double angle = hue * std::numbers::pi / 180;

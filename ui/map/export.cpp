@@ -15,7 +15,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int pixels_per_inch = 96; // CSS pixels
+constexpr int pixels_per_inch = 96; // as in CSS
 
 QRectF area_of(const RetentionPainter& painter, const MapScene& scene, const MapPictureOptions& options)
 {

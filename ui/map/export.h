@@ -1,4 +1,5 @@
-// Exports the map: pictures drawn by the same painter as in the window, and lists written by the engine's writers.
+// Exports the map: as pictures, drawn by the painter that the window uses, or as lists of kept tokens, written by
+// the engine.
 #pragma once
 
 #include <QByteArray>
@@ -32,16 +33,16 @@ MapPictureOptions picture_options(const QWidget& widget);
 QByteArray map_png(const MapScene& scene, const MapPictureOptions& options);
 QByteArray map_svg(const MapScene& scene, const MapPictureOptions& options);
 
-// Writers of CSV and JSON. The caller supplies them, because lists contain model and policy data that the map
-// lacks.
+// Writes CSV or JSON. The caller supplies the writers, because the files also name model and policy, which the map
+// does not know.
 using MapWriter = std::function<void(std::ostream& out, const engine::RetentionMap& map)>;
 struct MapWriters {
     MapWriter csv, json;
 };
 
-// Returns what writes `file` in the format of its extension: .png, .svg, .csv or .json. The result is a value that
-// may be called on any thread. It throws Error (NotFound, PAL-MAP-02) if there is no map, (Usage, PAL-OPTION-05)
-// for another extension, and the errors of map_png.
+// Returns a function that writes `file` in the format of its extension: .png, .svg, .csv or .json. It copies its
+// arguments and may be called on any thread. It throws Error (NotFound, PAL-MAP-02) if there is no map, (Usage,
+// PAL-OPTION-05) for another extension, and the errors of map_png.
 FileContent map_file(const QString& file, const MapScene& scene, const MapPictureOptions& options,
                      const MapWriters& writers);
 

@@ -12,10 +12,10 @@ class MapExporter : public QObject {
 public:
     explicit MapExporter(QObject* parent = nullptr);
 
-    void set_title(const QString& title); // for pictures
+    void set_title(const QString& title); // drawn above pictures
     void set_writers(MapWriters writers); // CSV and JSON; a format without a writer is not offered
-    // Replaces the own writer by one that may outlive this object; then `ended` of that writer reports the result.
-    // Call at most once.
+    // Uses `files` instead of a FileWriter of this object, so that an export can outlive it. Then the signal
+    // `ended` of `files` reports the result. Call at most once.
     void write_with(FileWriter& files);
 
     // Asynchronous; ended() reports the result. The legend is always drawn.

@@ -12,7 +12,7 @@ public:
     explicit FramePacer(QObject* parent = nullptr);
 
     void invalidate();         // the picture is out of date; due() follows
-    void invalidate_at_once(); // may be rendered now, such as after a change of size
+    void invalidate_at_once(); // the same, but may_render() is true at once: for a change of size
     void rendered();           // call after each rendering
 
     bool is_current() const { return current_; }
@@ -20,12 +20,12 @@ public:
     uint64_t frames() const { return frames_; } // rendered so far
 
 Q_SIGNALS:
-    void due(); // it may be rendered now
+    void due(); // the picture may be rendered now
 
 private:
     bool current_ = false;
     QTimer later_;
-    QElapsedTimer since_rendered_; // invalid: long enough ago
+    QElapsedTimer since_rendered_; // invalid: a frame may be rendered at once
     uint64_t frames_ = 0;
 };
 

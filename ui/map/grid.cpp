@@ -43,7 +43,7 @@ uint64_t MapGrid::token_beside(const MapCell& cell, int step) const
 {
     const auto first = static_cast<double>(cell.tokens.first), last = static_cast<double>(cell.tokens.last);
     const double per_column = columns_.tokens_per_column();
-    // Starts from the middle of the cell, so that rounding always leads to another cell.
+    // Starts from the middle of the cell, so that a rounding error cannot end in the same cell.
     const double from = per_column > 1 ? (first + last) / 2 : first;
     return static_cast<uint64_t>(std::max(0.0, from + step * std::max(1.0, per_column)));
 }

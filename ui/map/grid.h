@@ -1,5 +1,5 @@
-// The cells of the map on screen: which one is at a point, and which one is beside another. Arithmetic for one
-// moment, of a scene in a layout; independent of widgets.
+// The cells of the map on screen: finds the cell at a point, of a token, or beside another cell. Arithmetic on one
+// scene and one layout; independent of widgets.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,20 @@ namespace palimpsest::ui {
 
 class MapGrid {
 public:
-    // `scene` must outlive the grid and not change meanwhile. `device_ratio`: device pixels per unit of `layout`.
+    // `scene` must outlive the grid and not change while the grid is used. `device_ratio`: device pixels per unit
+    // of `layout`.
     MapGrid(const MapScene& scene, const MapLayout& layout, double device_ratio);
 
     const MapLayout& layout() const { return layout_; }
     const TokenColumns& columns() const { return columns_; }
 
     std::optional<MapCell> cell_at(const QPointF& at) const; // none outside the plot
-    // The cell of a row with a token; none if the token is not visible.
+    // The cell of `row` that has the token; none if the token is not visible.
     std::optional<MapCell> cell_of(const MapRow& row, uint64_t token) const;
     std::optional<MapCell> nearest_cell(const MapRow& row, uint64_t token) const; // none if there are no columns
     std::optional<MapCell> middle_cell() const; // of the top row; none if there are no cells
-    // A token in the cell that is `step` columns to the right; may be beyond the stream. REQUIRES: there are
-    // columns.
+    // Returns a token of the cell that is `step` columns to the right; it may be beyond the end of the stream.
+    // REQUIRES: there are columns.
     uint64_t token_beside(const MapCell& cell, int step) const;
     // Pixels to scroll down until the row is completely in the plot; negative: up.
     int distance_to_row(int index) const;

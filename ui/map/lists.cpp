@@ -9,7 +9,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// While a document is read, the map is newer than the facts.
+// Corrects the tokens read: while a document is read, the map is newer than the facts.
 storage::RetentionReport report_at(const SessionFacts& facts, uint64_t tokens_seen)
 {
     storage::RetentionReport report = *facts.report;

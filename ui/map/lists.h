@@ -1,4 +1,4 @@
-// Exports the lists of an open session: CSV, and JSON as `inspect --json` prints it.
+// Writers that export the lists of an open session: as CSV, or as JSON like that of `inspect --json`.
 #pragma once
 
 #include "engine/session/telemetry.h"
@@ -7,8 +7,8 @@
 
 namespace palimpsest::ui {
 
-// `telemetry`: of the frame with the map that will be exported. `facts`: null if no session is open; returns empty
-// writers. Without a report in them, only CSV can be written.
+// `telemetry`: of the frame whose map will be exported. `facts`: null if no session is open; then both writers are
+// empty. If the facts have no report, the JSON writer is empty.
 MapWriters writers_of(std::shared_ptr<const SessionFacts> facts, const engine::Telemetry& telemetry);
 
 } // namespace palimpsest::ui

@@ -32,7 +32,7 @@ QString label_of(const MapRow& row)
     return row.is_layer() ? layer : layer + QLatin1Char('.') + QLocale().toString(row.head);
 }
 
-// 1, 2 or 5 times a power of ten; at least `least` and at least 1.
+// Returns the smallest 1, 2 or 5 times a power of ten that is at least `least` and at least 1.
 double tick_step(double least)
 {
     const double power = std::pow(10, std::floor(std::log10(std::max(least, 1.0))));
@@ -46,7 +46,7 @@ double text_width(const QFont& font, const QString& text)
     return QFontMetricsF(font).horizontalAdvance(text);
 }
 
-// Range [first, last) of the rows that are at least partly inside the plot.
+// Returns the range [first, last) of rows that are at least partly inside the plot.
 std::pair<int, int> visible_rows(const MapScene& scene, const MapLayout& layout)
 {
     if (layout.row_height <= 0) return {0, 0};
@@ -95,7 +95,7 @@ RetentionPainter::RetentionPainter(const QFont& font, const QPalette& palette)
       background_(palette.color(QPalette::Window)), text_(palette.color(QPalette::WindowText)),
       quiet_(secondary_text(palette)), mark_(accent(palette))
 {
-    // In pixels, so that a file has the same text size as the screen, whatever its resolution.
+    // A size in pixels makes the text of a file as large as on the screen, whatever the resolution of the file.
     const int pixels = QFontInfo(font).pixelSize();
     font_.setPixelSize(pixels);
     small_.setPixelSize(std::max(1, pixels * 9 / 10));
@@ -163,7 +163,7 @@ double RetentionPainter::natural_height(const MapScene& scene, double width) con
     const int count = std::max(1, scene.rows.count());
     const double row = std::clamp(std::floor(30 * line() / count), std::max(4.0, std::floor(0.55 * line())),
                                   std::ceil(1.2 * line()));
-    // A layout of zero height yields the space that the parts around the plot need.
+    // A layout of height 0 shows how much space the parts around the plot need.
     const MapLayout bare = layout(scene, QRectF(0, 0, width, 0));
     return bare.plot.top() + row * count + (bare.legend.bottom() - bare.plot.bottom()) + std::ceil(0.4 * em());
 }
@@ -240,8 +240,7 @@ void RetentionPainter::paint_cells(QPainter& painter, const MapScene& scene, con
     painter.restore();
 }
 
-// One path per colour, which joins runs of equal cells: at most `levels` shapes, independent of the number of
-// cells.
+// Draws one path per colour, which joins runs of equal cells: at most `levels` paths, however many cells there are.
 void RetentionPainter::paint_shapes(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const MapCells cells = cells_of(scene, layout, 1);
@@ -279,7 +278,7 @@ void RetentionPainter::paint_hatching(QPainter& painter, const QRectF& area) con
     painter.fillRect(area, colors.unread());
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(colors.hatching(), 1));
-    // Clips each line by computation: QSvgGenerator does not support clipping.
+    // Computes where each line leaves the area, because QSvgGenerator does not support clipping.
     const QRectF inner = area.adjusted(1, 1, -1, -1);
     const double step = std::max(4.0, 0.7 * em());
     for (double x = inner.left() - inner.height() + step / 2; x < inner.right(); x += step) {
@@ -291,7 +290,7 @@ void RetentionPainter::paint_hatching(QPainter& painter, const QRectF& area) con
 
 void RetentionPainter::paint_unread(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
-    // Starts at the first column without a token that was read.
+    // The unread area starts at the first column of which no token was read.
     const TokenColumns divided = columns(scene, layout);
     if (scene.map->tokens_seen >= divided.tokens(divided.count() - 1).last) return;
     int column = std::max(0, divided.column_of(scene.map->tokens_seen));
@@ -322,7 +321,7 @@ void RetentionPainter::paint_label(QPainter& painter, const MapScene& scene, con
     painter.restore();
 }
 
-// Omits labels that would overlap; priority: expanded layers, other layers, heads.
+// Omits a label that would overlap another. Expanded layers come first, then other layers, then heads.
 void RetentionPainter::paint_labels(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const auto [first, last] = visible_rows(scene, layout);
@@ -360,7 +359,8 @@ void RetentionPainter::paint_axis(QPainter& painter, const MapScene& scene, cons
     painter.setPen(quiet_);
     painter.drawText(QRectF(layout.labels.left(), layout.axis.top(), layout.labels.width() - em(), line()),
                      Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, PainterWords::tr("token"));
-    // From right to left: the last label, which is aligned to the plot's edge, has priority over its neighbour.
+    // From right to left, so that the last label, which is aligned to the plot's edge, is drawn rather than its
+    // neighbour.
     double taken = layout.plot.right() + em();
     for (double token = std::floor(window.last() / step) * step; token >= window.first(); token -= step) {
         const double x = x_of(scene, layout, token);
@@ -377,7 +377,7 @@ void RetentionPainter::paint_axis(QPainter& painter, const MapScene& scene, cons
     }
 }
 
-// At most one section per unit of width: continues with the first section beyond the current unit.
+// Draws at most one section per unit of width: after each, skips those that begin within the same unit.
 void RetentionPainter::paint_sections(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const std::vector<MapSection>& sections = scene.marks.sections;
@@ -410,7 +410,8 @@ void RetentionPainter::paint_sections(QPainter& painter, const MapScene& scene, 
 
 namespace {
 
-// A bar of at least two units from x to x, with a triangle that points at the plot.
+// Draws a bar between the x coordinates `from` and `to`, at least two units wide, with a triangle that points at
+// the plot.
 void draw_bar(QPainter& painter, const QRectF& band, double from, double to, bool points_up)
 {
     const double middle = std::clamp((from + to) / 2, band.left(), band.right());
@@ -602,7 +603,7 @@ void RetentionPainter::paint_crosshair(QPainter& painter, const MapScene& scene,
     painter.setBrush(Qt::NoBrush);
     const QRectF column(left - 1.5, layout.plot.top() - 1, right - left + 2, layout.plot.height() + 1);
     const QRectF along(row.left() - 1, row.top() - 1.5, row.width() + 1, row.height() + 2);
-    // A light and a dark line are visible on any colour.
+    // A light and a dark line together are visible on any colour.
     for (const auto& [color, grow] : {std::pair(background_, 1.0), std::pair(text_, 0.0)}) {
         painter.setPen(QPen(color, 1));
         painter.drawRect(column.adjusted(-grow, -grow, grow, grow));

@@ -1,5 +1,4 @@
-// Draws a MapScene: on the screen, into PNG and SVG, and into a report. Text and colours derive from font and
-// palette.
+// Draws a MapScene on the screen or into a file. Sizes derive from the font, colours from the palette.
 #pragma once
 
 #include <QColor>
@@ -17,11 +16,11 @@ class QPainter;
 
 namespace palimpsest::ui {
 
-// Areas of a picture. Rows have equal, integral height; the plot is no higher than they need.
+// The areas of a picture. All rows have the same height, a whole number; the plot is no higher than its rows.
 struct MapLayout {
     QRectF title, marks, sources, labels, plot, pins, axis, legend;
     double row_height = 0;
-    double rows_height = 0; // of all rows; larger than the plot's height if they must be scrolled
+    double rows_height = 0; // height of all rows; larger than that of the plot if the rows must be scrolled
     double scroll = 0;      // distance by which the rows are scrolled up
 
     QRectF row(int index) const;           // full width of the plot, not clipped to it
@@ -30,7 +29,8 @@ struct MapLayout {
 
 class RetentionPainter {
 public:
-    // Pixels: one column per device pixel. Shapes: one column per unit, drawn as paths, for scalable files.
+    // Pixels: one column per device pixel. Shapes: one column per unit of the layout, drawn as paths, for SVG
+    // files.
     enum class Style { Pixels, Shapes };
 
     RetentionPainter(const QFont& font, const QPalette& palette);

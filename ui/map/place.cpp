@@ -79,7 +79,7 @@ QString percentage(double share)
 {
     const double percent = share * 100;
     const double from_an_end = std::min(percent, 100 - percent);
-    // Two significant digits of the distance to 0 % or 100 %.
+    // Enough digits to show the distance to 0 % or 100 % with two significant digits.
     const int digits =
         from_an_end <= 0 ? 0 : std::clamp(1 - static_cast<int>(std::floor(std::log10(from_an_end))), 1, 9);
     return PlaceWords::tr("%1 %").arg(

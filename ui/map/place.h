@@ -15,7 +15,7 @@ struct MapCell {
 };
 
 struct CellCount {
-    uint64_t kept = 0, pairs = 0; // kept (head, token) pairs, and pairs of tokens read so far
+    uint64_t kept = 0, pairs = 0; // kept (head, token) pairs; pairs of a head and a token read so far
     double share() const { return pairs == 0 ? 0 : static_cast<double>(kept) / static_cast<double>(pairs); }
 };
 // O(heads of the row * log kept). REQUIRES: the row belongs to the map.
@@ -29,12 +29,12 @@ struct CellFacts {
     int32_t held_in_layer = 0;          // heads of the row's layer that keep the token
     int32_t held_in_all = 0, lists = 0; // heads of all layers that keep it; number of lists
 };
-// O(lists * log kept). REQUIRES: as for count_of.
+// O(lists * log kept). REQUIRES: the row belongs to the map.
 CellFacts facts_of(const engine::RetentionMap& map, const MapCell& place);
 
 QString row_name(const MapRow& row);                                                // "Layer 7, head 2"
 QString cell_sentence(const MapCell& place, const CellFacts& facts, uint64_t seen); // describes the cell
 QString token_sentence(const MapCell& place, const CellFacts& facts);               // which heads keep its token
-QString percentage(double share); // enough digits that only nothing is shown as 0 %, and only all as 100 %
+QString percentage(double share); // with enough digits that only a share of 0 is shown as 0 %, and only 1 as 100 %
 
 } // namespace palimpsest::ui

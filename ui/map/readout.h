@@ -1,4 +1,4 @@
-// One line of text about the map: the cell at the crosshair, or what is visible.
+// One line of text about the map: describes the cell at the crosshair, or without one, the visible tokens.
 #pragma once
 
 #include <QLabel>
@@ -17,7 +17,8 @@ public:
     void show_cell(const MapScene& scene, const std::optional<MapCell>& cell);
     int natural_height() const;
 
-    // Without a cell: how much was read and which tokens are visible. Empty if there are no tokens.
+    // Describes the cell, or without a cell, how much was read and which tokens are visible. Empty if there are no
+    // tokens.
     static QString text_of(const MapScene& scene, const std::optional<MapCell>& cell);
 };
 

@@ -1,5 +1,5 @@
-// Rows of the retained-token map: one per layer with the highest at the top; an expanded layer is followed by one
-// row per KV head.
+// Rows of the retained-token map: one per layer, the highest layer at the top. Below an expanded layer, there is
+// one row per KV head.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ public:
 
     void set_expanded(int32_t layer, bool expanded);
     void expand_all(bool expanded);
-    void choose(std::vector<MapRow> rows); // only these, until set_expanded() or expand_all() is called
+    void choose(std::vector<MapRow> rows); // shows only these rows, until set_expanded() or expand_all() is called
 
 private:
     void arrange();

@@ -5,7 +5,8 @@
 namespace palimpsest::ui {
 namespace {
 
-// Titles come from documents: removes line breaks, control characters and bidirectional overrides.
+// Titles come from documents and are not trusted: removes line breaks, control characters and bidirectional
+// overrides.
 QString plain_title(const std::string& title)
 {
     QString text = QString::fromStdString(title).simplified();

@@ -9,7 +9,7 @@
 #include "engine/cache/retention_map.h"
 #include "ui/engine/session_facts.h"
 #include "ui/map/rows.h"
-#include "ui/map/window.h"
+#include "ui/map/visible_range.h"
 
 namespace palimpsest::ui {
 

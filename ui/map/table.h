@@ -13,11 +13,12 @@ class RetentionTable : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum class Columns { Tenths, Sections };
-    enum Role { ShareRole = Qt::UserRole, KeptRole, PairsRole, TokenRole }; // raw; TokenRole: first of the column
+    // Numbers without formatting. TokenRole: the first token of the column.
+    enum Role { ShareRole = Qt::UserRole, KeptRole, PairsRole, TokenRole };
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    // Takes rows, tokens and sections from the scene and ignores its visible range. Resets the model only if rows
+    // Shows the rows, counts and sections of the scene, whatever its visible range. Resets the model only if rows
     // or sections change.
     void set_scene(const MapScene& scene);
     void set_columns(Columns columns); // Sections has no effect if there are none
@@ -39,7 +40,7 @@ private:
 
     MapScene scene_;
     Columns columns_ = Columns::Sections;
-    std::vector<uint64_t> edges_; // beginnings of the sections, the first may exceed 0; empty: tenths
+    std::vector<uint64_t> edges_; // first tokens of the sections; the first may exceed 0. Empty: columns are tenths
 };
 
 } // namespace palimpsest::ui

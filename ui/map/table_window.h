@@ -18,7 +18,7 @@ public:
     void set_scene(const MapScene& scene);
 
 Q_SIGNALS:
-    void token_activated(quint64 token); // the first one in the column of an activated cell
+    void token_activated(quint64 token); // the first token of the activated column
 
 private:
     void copy() const;

@@ -123,7 +123,7 @@ void RetentionView::zoom(double factor)
     const VisibleRange& window = scene_.window;
     double at = (window.first() + window.last()) / 2;
     if (place_) at = (static_cast<double>(place_->tokens.first) + static_cast<double>(place_->tokens.last)) / 2;
-    // Keeps the first or last token visible if the crosshair is on it.
+    // Zooms around the first or last token if the crosshair is on it, so that it stays visible.
     if (place_ && place_->tokens.first == 0) at = 0;
     if (place_ && place_->tokens.last == window.length()) at = window.last();
     scene_.window.zoom(factor, std::clamp(at, window.first(), window.last()));
@@ -201,7 +201,7 @@ void RetentionView::paintEvent(QPaintEvent*)
         if (!pacer_.is_current()) render();
         return paint_empty(painter);
     }
-    // Paint events between two ticks of the timer reuse the old picture.
+    // Other paint events draw the old picture: it is rendered at most 30 times a second.
     if (pacer_.may_render()) render();
     painter.drawImage(0, 0, picture_); // clipped to the event's region
     if (place_) RetentionPainter(font(), palette()).paint_crosshair(painter, scene_, grid().layout(), *place_);

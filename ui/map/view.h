@@ -1,7 +1,8 @@
-// The retained-token map on screen: live, with zoom around the cursor and a crosshair for mouse and keyboard.
+// The retained-token map on screen: follows the session, zooms around the cursor, and has a crosshair for mouse and
+// keyboard.
 //
 // Repaints at most 30 times a second, however often the map changes. Memory: one image of the viewport; maps are
-// shared with whoever created them.
+// not copied.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -24,7 +25,7 @@ class MapTableWindow;
 class RetentionView : public QAbstractScrollArea {
     Q_OBJECT
 public:
-    // Returns more about a token: text, page, section, score under the policy. One line, may be empty.
+    // Returns further facts about a token that the map lacks, such as its text. One line, may be empty.
     using Describe = std::function<QString(uint64_t token)>;
 
     explicit RetentionView(QWidget* parent = nullptr);
@@ -42,12 +43,12 @@ public:
     const std::optional<MapCell>& place() const { return place_; } // the cell at the crosshair
     QString place_text() const;                                    // description of the cell at the crosshair
     MapGrid grid() const;                                          // valid until the view changes
-    uint64_t frames_painted() const { return pacer_.frames(); }    // pictures rendered, not paint events
-    bool is_current() const { return pacer_.is_current(); }        // the picture shows the current scene
+    uint64_t frames_painted() const { return pacer_.frames(); } // number of rendered pictures, not of paint events
+    bool is_current() const { return pacer_.is_current(); }     // the picture shows the current scene
     MapExporter& exporter() { return exporter_; }
 
-    void show_tokens(StreamRange range);         // zooms to the range and its surroundings
-    void show_window(double first, double last); // sets the visible range, in tokens; keeps two maps in step
+    void show_tokens(StreamRange range);         // zooms to the range and some tokens around it
+    void show_window(double first, double last); // sets the visible range, in tokens; for maps that share one axis
     void move_to(uint64_t token);                // moves the crosshair within its row and scrolls to the token
     void set_expanded(int32_t layer, bool expanded);
     void zoom(double factor);          // around the crosshair, otherwise around the centre
@@ -64,7 +65,7 @@ Q_SIGNALS:
     void token_activated(quint64 token);                         // by click or Space
     void range_wanted(const palimpsest::ui::StreamRange& range); // selected with Shift
     void place_changed();
-    void window_changed(double first, double last);                 // visible range, whatever changed it
+    void window_changed(double first, double last);                 // the visible range, after every change
     void export_ended(const QString& file, const QString& trouble); // trouble: empty if the file was written
 
 protected:
@@ -113,7 +114,7 @@ private:
     void drag_to(const QPointF& at);
     void show_tip(const QPoint& at);
 
-    MapScene scene_; // its title is empty because the dock shows one
+    MapScene scene_; // has no title, because the dock shows one
     Describe describe_;
     std::optional<MapCell> place_;
     bool placed_by_mouse_ = false;

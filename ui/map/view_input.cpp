@@ -254,7 +254,7 @@ void RetentionView::mouseReleaseEvent(QMouseEvent* event)
     if (drag.moved && drag.selects_from && scene_.selection) Q_EMIT range_wanted(*scene_.selection);
     if (drag.moved) return;
     set_place(grid().cell_at(event->position()));
-    placed_by_mouse_ = false; // so the crosshair stays when the mouse leaves
+    placed_by_mouse_ = false; // keeps the crosshair when the mouse leaves the view
     activate_token();
 }
 

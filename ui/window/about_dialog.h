@@ -1,4 +1,4 @@
-// The "About" dialog: version, licences of the libraries used, and where the program stores data.
+// The "About" dialog: the version, the licences of the libraries, and the places where the program stores data.
 #pragma once
 
 #include <QDialog>

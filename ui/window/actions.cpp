@@ -14,7 +14,8 @@ namespace {
 struct Description {
     ActionId id;
     MenuId menu;
-    const char *text, *tip, *keys, *symbol; // keys: portable format, alternatives separated by '|'; empty: none
+    // keys: shortcuts in Qt's portable notation, separated by '|'; may be empty.
+    const char *text, *tip, *keys, *symbol;
     bool begins_group = false;
     QAction::MenuRole role = QAction::NoRole;
 };
@@ -127,7 +128,7 @@ void collect(const QMenu& menu, QList<QAction*>& into)
     }
 }
 
-// Title of the menu, `menu` or one of its submenus, that contains the action; empty: none.
+// Returns the title of the menu that contains the action: `menu` or one of its submenus. Empty: none does.
 QString place_in(const QMenu& menu, const QAction* wanted)
 {
     for (const QAction* action : menu.actions()) {
@@ -156,7 +157,7 @@ Actions::Actions(QWidget* window) : QObject(window)
     QCoreApplication::instance()->installEventFilter(this);
 }
 
-// Text fields use some of these keys for terminal-style editing; here the shortcuts of the actions take precedence.
+// A text field edits with some of these keys, as a terminal does (Ctrl+K). In this window, they trigger actions.
 bool Actions::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() != QEvent::ShortcutOverride) return false;
@@ -165,7 +166,7 @@ bool Actions::eventFilter(QObject* watched, QEvent* event)
     const QKeySequence pressed(static_cast<QKeyEvent*>(event)->keyCombination());
     for (const ActionId id : {ActionId::CommandPalette, ActionId::ExportSession, ActionId::ChoosePolicy})
         if ((*this)[id]->shortcuts().contains(pressed)) {
-            event->ignore(); // so Qt activates the shortcut
+            event->ignore(); // so that Qt triggers the shortcut
             return true;
         }
     return false;

@@ -61,16 +61,16 @@ enum class MenuId { File, Session, View, Policy, Help, Count };
 class Actions : public QObject {
     Q_OBJECT
 public:
-    // The actions are children of `window`; their shortcuts work in it.
+    // The actions are children of `window`; their shortcuts work in all of it.
     explicit Actions(QWidget* window);
 
     QAction* operator[](ActionId id) const { return all_[static_cast<size_t>(id)]; }
     // Calls `what` whenever the action is triggered, as long as the window exists.
     void on(ActionId id, std::function<void()> what);
     QMenu* menu(MenuId id) const { return menus_[static_cast<size_t>(id)]; }
-    // All actions of the menus in menu order, including those of docks and recent files.
+    // All actions of the menus, in menu order. Includes those that show docks and open recent files.
     QList<QAction*> in_menus() const;
-    // Title of the action's menu, without mnemonics; empty: in no menu.
+    // Title of the menu that contains the action, without mnemonics. Empty: no menu does.
     QString place(const QAction* action) const;
 
     void fill(QMenuBar& bar);

@@ -57,7 +57,7 @@ const Tones dark{.window = "#232528",
                  .highlighted_text = "#ffffff",
                  .link = "#8db8e0"};
 
-// The desktop's font when the program started.
+// Returns the desktop's font as it was at the start of the program.
 const QFont& desktop_font()
 {
     static const QFont font = QApplication::font();
@@ -74,7 +74,7 @@ QPalette wanted_palette(Colours colours)
     case Colours::AsDesktop:
         break;
     }
-    return {}; // an empty palette resolves to the desktop's
+    return {}; // with an empty palette, Qt uses the desktop's colours
 }
 
 QFont wanted_font(int percent)

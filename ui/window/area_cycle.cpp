@@ -15,7 +15,7 @@ bool takes_focus(const QWidget& widget)
 QWidget* first_within(QWidget* area)
 {
     if (takes_focus(*area)) return area;
-    // In tab order.
+    // Looks for the first widget of the area in tab order.
     for (QWidget* next = area->nextInFocusChain(); next && next != area; next = next->nextInFocusChain())
         if (area->isAncestorOf(next) && takes_focus(*next)) return next;
     return nullptr;

@@ -105,7 +105,7 @@ void CommandPalette::run(const QModelIndex& index)
 {
     const QPointer<QAction> action = index.isValid() ? shown_.value(index.row()) : nullptr;
     if (!action) return;
-    accept(); // close first, so that the action runs with the window's previous focus
+    accept(); // closes first, so that the window has its previous focus when the action runs
     action->trigger();
 }
 

@@ -7,7 +7,7 @@ class QComboBox;
 
 namespace palimpsest::ui {
 
-// Item data are values of --device. A chosen device that is not among the usual ones ("cuda:1") is added.
+// The data of each item is a value of --device. Adds `chosen` if it is none of the usual devices, such as "cuda:1".
 void fill_devices(QComboBox& box, const QString& chosen);
 
 } // namespace palimpsest::ui

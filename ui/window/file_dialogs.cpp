@@ -24,7 +24,7 @@ void FileDialogs::ask_for_model(const QString& folder)
         QFileDialog::getOpenFileName(window_, tr("Choose a model"), folder, tr("Models (*.gguf config.json)"));
     if (file.isEmpty()) return;
     const QFileInfo info(file);
-    const bool is_folder = info.fileName() == QStringLiteral("config.json"); // the folder is the model
+    const bool is_folder = info.fileName() == QStringLiteral("config.json"); // then the model is the folder
     Q_EMIT model_chosen(is_folder ? info.path() : file);
 }
 
@@ -40,7 +40,7 @@ void FileDialogs::ask_where_to_export(const QString& session)
     if (session.isEmpty()) return;
     QString name = session;
     name.replace(u'/', u'_');
-    // Never overwrites a file: the engine refuses and its message says so.
+    // A chosen file that exists is not overwritten: the engine refuses it, and the window shows its message.
     const QString file = QFileDialog::getSaveFileName(
         window_, tr("Export “%1”").arg(session), QDir::home().filePath(name + QStringLiteral(".palimpsest")),
         tr("Exported sessions (*.palimpsest)"), nullptr, QFileDialog::DontConfirmOverwrite);

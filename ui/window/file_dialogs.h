@@ -1,5 +1,5 @@
 // The main window's dialogs that ask for a file: documents, a model, exported sessions. Each is modal and emits
-// what was chosen, or nothing if it is cancelled.
+// a signal with the choice, or none if it is cancelled.
 #pragma once
 
 #include <QObject>
@@ -12,7 +12,7 @@ namespace palimpsest::ui {
 class FileDialogs : public QObject {
     Q_OBJECT
 public:
-    explicit FileDialogs(QWidget* window); // which owns this
+    explicit FileDialogs(QWidget* window); // `window` owns this object
 
     void ask_for_documents(const QString& folder);
     void ask_for_model(const QString& folder);

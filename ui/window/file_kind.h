@@ -13,7 +13,7 @@ enum class FileKind {
     Nothing      // the path does not exist, or is a folder without a model
 };
 
-// Looks at names and lists a folder, but reads no file.
+// Decides by names and, for a folder, by the names in it; reads no file.
 FileKind kind_of(const QString& path);
 
 // Name patterns of the readable documents, for a file dialog ("*.txt *.md").

@@ -29,11 +29,12 @@ std::optional<int> fuzzy_match(const QString& typed, const QString& text)
 {
     const QString wanted = simple(typed, false), in = simple(text, true);
     if (wanted.isEmpty()) return 0;
-    // best[j]: best score of the letters matched so far with the last of them at j.
+    // best[j]: the best score of the first i letters if the last of them is matched at j.
     std::vector<int> best(static_cast<size_t>(in.size()), impossible);
     for (qsizetype i = 0; i < wanted.size(); ++i) {
         std::vector<int> next(best.size(), impossible);
-        int before = i == 0 ? 0 : impossible; // best score that ends before j - 1, with gap penalties applied
+        // The best score whose last letter is before j - 1, less the penalty of the gap.
+        int before = i == 0 ? 0 : impossible;
         for (qsizetype j = 0; j < in.size(); ++j) {
             const auto at = static_cast<size_t>(j);
             if (in[j] == wanted[i]) {

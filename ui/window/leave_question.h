@@ -1,4 +1,4 @@
-// Asks for confirmation before the window is closed and unsaved turns are lost.
+// Asks before the window closes while it has turns that could not be saved and would be lost.
 #pragma once
 
 #include <QMessageBox>

@@ -62,7 +62,8 @@ MainWindow::MainWindow(const WindowAreas& areas, const WindowPlaces& places, Pre
     connect_help_actions();
     connect_library();
     const QSize wanted(fontMetrics().averageCharWidth() * 170, fontMetrics().height() * 48);
-    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight)); // the frame is unknown until shown
+    // An estimate, because the frame is unknown until the window is shown.
+    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight));
     resize(wanted.expandedTo({1280, 800}).boundedTo(screen()->availableSize() - frame));
     docks_->arrange();
     restoreGeometry(store_.geometry());
@@ -81,7 +82,8 @@ void MainWindow::build(const WindowAreas& areas)
     setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
     if (preferences_.reduced_motion) setAnimated(false);
     addToolBar(model_bar_);
-    model_bar_->toggleViewAction()->setEnabled(false); // the tool bar cannot be hidden: it chooses the model
+    // The tool bar cannot be hidden, because only it offers the choice of a model.
+    model_bar_->toggleViewAction()->setEnabled(false);
     tabs_ = new AreaTabs(areas, this);
     auto* middle = new QWidget(this);
     auto* column = new QVBoxLayout(middle);
@@ -383,7 +385,7 @@ void MainWindow::change_model(const ModelChoiceRequest& request)
     Q_EMIT model_wanted(request);
 }
 
-// Sets the default in config.json, which the command line shares, and clears the window's own choice.
+// Stores the default in config.json, which the command uses too, and clears the window's own choice.
 void MainWindow::make_default(const QString& model)
 {
     try {
@@ -488,7 +490,7 @@ bool MainWindow::event(QEvent* event)
     const bool handled = QMainWindow::event(event);
     if (event->type() == QEvent::ChildPolished)
         if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
-            bar->setAccessibleName(tr("Areas in one place")); // Qt creates a tab bar when docks are tabbed
+            bar->setAccessibleName(tr("Areas in one place")); // Qt creates this tab bar when docks share one place
     if (event->type() == QEvent::WindowStateChange) (*actions_)[ActionId::FullScreen]->setChecked(isFullScreen());
     if (event->type() == QEvent::Paint && !std::exchange(painted_, true))
         QMetaObject::invokeMethod(this, &MainWindow::first_painted, Qt::QueuedConnection);

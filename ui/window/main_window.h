@@ -48,22 +48,22 @@ public:
     void show_tab(Tab tab);
     void focus_policy();
     void bring_to_front();
-    void leave(); // closes without asking; close() asks if turns could not be saved
+    void leave(); // closes the window without asking; close() asks if there are turns that could not be saved
 
     // ---- requests by the user or by a second instance
     void open_paths(const QStringList& paths); // documents, models, model folders, exported sessions
     void change_preferences(const Preferences& preferences);
-    void start_tour(); // also records that the tour was taken, so it does not start by itself again
+    void start_tour(); // also stores that the tour was taken, so that it does not start by itself again
     void complete_task(TourTask task);
     Tour* tour() const { return tour_; } // null until it is first started
 
 Q_SIGNALS:
-    void read_wanted(const QStringList& files); // into a new session
+    void read_wanted(const QStringList& files); // read them into a new session
     void new_session_wanted(bool saved);
     void open_session_wanted(const QString& name);
     void rename_wanted(const QString& name, const QString& to);
-    void remove_wanted(const QString& name); // permanently
-    void empty_wanted();                     // deletes all sessions permanently
+    void remove_wanted(const QString& name); // delete the session permanently
+    void empty_wanted();                     // delete all stored data permanently
     void duplicate_wanted(const QString& name, const QString& to);
     void export_wanted(const QString& name, const QString& file);
     void import_wanted(const QString& file);
@@ -78,7 +78,7 @@ Q_SIGNALS:
     void map_export_wanted();
     void preferences_changed(const palimpsest::ui::Preferences& preferences);
     void first_painted();
-    void closing(); // the last chance to stop work; must not block
+    void closing(); // the window closes now; connected slots may stop work but must not block
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -97,7 +97,7 @@ private:
     void connect_library();
     void update_actions();
     void update_title();
-    QString chosen_session() const; // the one selected in the library, otherwise the open one
+    QString chosen_session() const; // the session selected in the library, otherwise the open one
     void ask_for_documents();
     void duplicate(const QString& session);
     void change_model(const ModelChoiceRequest& request);

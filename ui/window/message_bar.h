@@ -1,4 +1,4 @@
-// A message across the window that does not block it: an error with its remedy, or a note.
+// A bar across the window with one message: a failure, with a button that can solve it, or a note. Blocks nothing.
 #pragma once
 
 #include <QFrame>
@@ -18,10 +18,10 @@ public:
 
     struct Action {
         QString text;
-        std::function<void()> act; // called after the message is hidden
+        std::function<void()> act; // called by the button, after the message is hidden
     };
-    // Replaces the current message, except that a note does not replace a visible failure. Announced to screen
-    // readers.
+    // Replaces the current message, unless that is a failure and the new one a note. Screen readers announce the
+    // message.
     void show_message(Kind kind, const QString& sentence, const Action& action = {});
     void withdraw(const QString& sentence); // hides the bar if it shows this sentence
     QString sentence() const;

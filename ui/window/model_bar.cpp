@@ -16,7 +16,8 @@
 namespace palimpsest::ui {
 namespace {
 
-const QString other = QStringLiteral("?"), make_default = QStringLiteral("!"); // cannot be paths
+// Data of the two entries that are not models; no path has these values.
+const QString other = QStringLiteral("?"), make_default = QStringLiteral("!");
 
 QComboBox* make_box(const QString& name, QWidget* parent)
 {
@@ -62,7 +63,7 @@ void ModelBar::set_choice(const ModelChoiceRequest& choice, const QString& model
     if (is_elsewhere)
         refresh_area();
     else if (has_no_name)
-        look(); // keeps the current list meanwhile
+        look(); // keeps the current list during the search
     fill_models();
     devices_->clear();
     fill_devices(*devices_, choice.device);
@@ -90,7 +91,8 @@ bool ModelBar::is_known(const QString& path) const
                        [&](const storage::FoundModel& model) { return text_of(model.path.string()) == path; });
 }
 
-// The file name until the search has found the display name: reading a manifest can be slow.
+// Returns the display name if the search has found it, otherwise the file name. Does not read a manifest itself,
+// because the disk may be slow.
 QString ModelBar::name_of(const QString& path) const
 {
     if (!found_) return model_name(path);
@@ -117,7 +119,8 @@ void ModelBar::fill_models()
     if (!choice_.model.isEmpty()) models_->addItem(tr("Make this model the default"), make_default);
 }
 
-// An empty choice means the default: that of the command line, or the shipped model.
+// Adds the entry of the default model, whose data is an empty path: the default of the command, or the shipped
+// model.
 void ModelBar::add_default()
 {
     if (!found_)
@@ -161,7 +164,8 @@ void ModelBar::choose_model(int index)
 {
     const QString path = models_->itemData(index).toString();
     if (path == other) {
-        models_->setCurrentIndex(models_->findData(choice_.model)); // until a file is chosen
+        // Shows the previous choice until the user has chosen a file.
+        models_->setCurrentIndex(models_->findData(choice_.model));
         Q_EMIT other_model_wanted();
     } else if (path == make_default) {
         models_->setCurrentIndex(models_->findData(choice_.model));

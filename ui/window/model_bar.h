@@ -1,6 +1,7 @@
 // The tool bar: frequent actions, the model and the device.
 //
-// Model folders are searched on another thread; until it has finished, the list shows the models already known.
+// Another thread searches the model folders; until it has finished, the list shows the models that are known
+// already.
 #pragma once
 
 #include <QToolBar>
@@ -24,12 +25,12 @@ public:
     void set_choice(const ModelChoiceRequest& choice, const QString& models_folder);
     void refresh_area(); // starts a search for models; the list is updated when it ends
     bool is_looking() const { return !found_; }
-    // The model in memory; an empty name: none.
+    // Shows the name and device of the model in memory. An empty name: none is loaded.
     void set_loaded(const QString& name, const QString& device);
 
 Q_SIGNALS:
-    void model_wanted(const QString& path);   // empty: the default
-    void default_wanted(const QString& path); // make it the permanent default
+    void model_wanted(const QString& path);   // `path` empty: the default model
+    void default_wanted(const QString& path); // store it as the default of the command
     void device_wanted(const QString& device);
     void other_model_wanted(); // the user wants to choose a file
 

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr auto patience = 500ms; // how long the destructor waits for a running search
 
-// Ignores what `find` throws: an incomplete list is better than no window.
+// Calls `find` and ignores its exceptions: an incomplete list of models is better than no window.
 template<class Find>
 void try_to(Find&& find)
 try {
@@ -35,7 +35,7 @@ try {
     here.default_error = error;
 }
 
-// The name of an Ollama model is read from its manifest.
+// Adds the display name of the model at `path`; that of an Ollama model is in its manifest.
 void name_model(ModelsHere& here, const QString& path)
 {
     const std::filesystem::path file = path.toStdString();
@@ -66,7 +66,7 @@ struct ModelSearch::State {
     std::condition_variable_any changed;
     ModelSearch* owner; // null: the search object is destroyed
     std::optional<ModelQuery> wanted;
-    uint64_t newest = 0; // number of the latest call
+    uint64_t newest = 0; // number of the latest call of look_in()
     bool is_searching = false;
 
     State(FindModels with, ModelSearch* search)

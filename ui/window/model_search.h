@@ -1,6 +1,6 @@
 // Searches for models on this machine on a separate thread, so that a slow disk never blocks the window.
 //
-// Belongs to the window's thread: look_in returns at once and `found` is emitted there.
+// The object belongs to the window's thread: look_in() returns at once, and `found` is emitted on that thread.
 #pragma once
 
 #include <QObject>
@@ -25,17 +25,17 @@ struct ModelQuery {
 
 struct ModelsHere {
     QString default_model{};                   // path of the configured or installed model; empty: none
-    std::optional<Error> default_error{};      // why the default is unusable; default_model: the configured path
-    std::map<QString, QString> names{};        // by path: names of the default and the chosen model
+    std::optional<Error> default_error{};      // why default_model, the configured path, cannot be used
+    std::map<QString, QString> names{};        // display names of the default and the chosen model, by path
     std::vector<storage::FoundModel> models{}; // found in the folders
 };
 
-// May block as long as the disk does, even after the window is closed. The result is ignored once a stop is
-// requested.
+// A search for models. It may block as long as the disk does, even after the window is closed. Its result is
+// ignored once a stop is requested.
 using FindModels = std::function<ModelsHere(const ModelQuery&, const std::stop_token&)>;
 
-// Searches those folders and determines the default model of the command line. Throws nothing: a step that fails is
-// left out of the result.
+// Searches the folders of `wanted` and determines the default model of the command. Throws nothing: if a step
+// fails, the result lacks what it would have found.
 ModelsHere find_models_here(const ModelQuery& wanted, const std::stop_token& stop);
 
 class ModelSearch : public QObject {

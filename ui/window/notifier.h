@@ -16,7 +16,7 @@ public:
 
     // Shows a tray icon while a job runs, if the desktop has a system tray.
     void set_running(bool runs, const QString& what);
-    // Only while the window is inactive: shows a notification and makes the window request attention.
+    // If the window is inactive, shows a notification and lets the window request attention.
     void tell(const QString& title, const QString& text);
 
 Q_SIGNALS:
@@ -29,7 +29,7 @@ private:
 
     QWidget* window_;
     QSystemTrayIcon* tray_ = nullptr; // created on first use
-    QTimer* stay_;                    // keeps the notification visible for some seconds after the job
+    QTimer* stay_; // keeps the tray icon, and so the notification, for some seconds after the job
     bool runs_ = false;
 };
 

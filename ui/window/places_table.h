@@ -1,4 +1,4 @@
-// A table of the stored files: what they are, their size and their path.
+// Makes a table of the places where the program stores data: purpose, size and path.
 #pragma once
 
 #include <vector>

@@ -85,7 +85,7 @@ QVariant stored(Number value)
         return static_cast<qulonglong>(value);
 }
 
-// Writes in place instead of replacing the file, because an atomic replacement would make the window's thread wait
+// Lets QSettings overwrite its file instead of replacing it atomically, which would make the window's thread wait
 // for the disk.
 void write_at_once(QSettings& settings)
 {

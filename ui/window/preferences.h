@@ -21,7 +21,7 @@ struct Preferences {
     QString system; // the system prompt of new sessions; empty: none
     engine::SamplerOptions sampling;
     int max_tokens = 1024;
-    bool enter_sends = true; // otherwise Ctrl+Enter does
+    bool enter_sends = true; // false: Ctrl+Enter sends
     Colours colours = Colours::AsDesktop;
     int text_percent = 100; // relative to the desktop's font size
     bool reduced_motion = false;
@@ -34,7 +34,7 @@ inline constexpr int least_text_percent = 60, most_text_percent = 300, text_perc
 // Stored in one INI file, written on every change. Use from the window's thread only.
 class PreferenceStore {
 public:
-    PreferenceStore(); // the user's file in the XDG configuration folder
+    PreferenceStore(); // stores window.ini in the user's XDG configuration folder
     explicit PreferenceStore(const QString& file);
 
     Preferences load() const;

@@ -10,7 +10,7 @@ class PreferenceStore;
 class RecentMenu : public QMenu {
     Q_OBJECT
 public:
-    RecentMenu(PreferenceStore& store, QWidget* parent); // `store` must outlive this
+    RecentMenu(PreferenceStore& store, QWidget* parent); // `store` must outlive the menu
 
     void add(const QStringList& files);
 

@@ -1,4 +1,4 @@
-// An input field for a 64-bit seed, whose range exceeds that of QSpinBox.
+// An input field for a seed of 64 bits; QSpinBox has only 32.
 #pragma once
 
 #include <QLineEdit>

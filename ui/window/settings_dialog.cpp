@@ -34,7 +34,8 @@ namespace {
 constexpr int field_characters = 20;
 constexpr int system_prompt_lines = 4;
 
-// Widens the range to include the stored value, so that it is shown unchanged.
+// The range includes `value`, even if it is not within `least` and `most`, so that a stored value is shown
+// unchanged.
 QSpinBox* make_number(int value, int least, int most, int step = 1)
 {
     auto* field = new QSpinBox;
@@ -69,11 +70,11 @@ QLabel* make_note(const QString& text)
     return note;
 }
 
-// Also sets the field's accessible name from the label.
+// Adds a row; the label is also the accessible name of the field.
 void add_row(QFormLayout& form, const QString& label, QWidget* field, const QString& tip = {})
 {
     form.addRow(label, field);
-    field->setMinimumWidth(field->fontMetrics().averageCharWidth() * field_characters); // equal widths
+    field->setMinimumWidth(field->fontMetrics().averageCharWidth() * field_characters); // the same for all
     const QString name = QString(label).remove(u'&').remove(u':');
     if (field->accessibleName().isEmpty()) field->setAccessibleName(name);
     field->setToolTip(tip);
@@ -170,7 +171,7 @@ void SettingsDialog::build_reading()
 {
     QFormLayout* form = add_page("policy", tr("Reading and answers"));
     policy_ = new QComboBox;
-    policy_->setEditable(true); // parameters can be typed, in the syntax of the command line
+    policy_->setEditable(true); // the user can add parameters, as in --policy
     for (const engine::PolicyInfo& policy : engine::policies()) {
         policy_->addItem(QString::fromStdString(policy.name));
         policy_->setItemData(policy_->count() - 1, shown(policy.keeps), Qt::ToolTipRole);
@@ -226,9 +227,10 @@ void SettingsDialog::build_window(const SettingsFacts& facts)
     language_ = new QComboBox;
     language_->addItem(tr("As the desktop"), QString());
     language_->addItem(QStringLiteral("English"), QStringLiteral("en"));
-    for (const QString& code :
-         facts.languages + QStringList{given_.language}) { // the chosen one even if not translated
-        if (language_->findData(code) >= 0) continue;      // QLocale names "en" "American English"
+    // Includes the chosen language, even if it has no translation. English is already listed, because QLocale would
+    // call it "American English".
+    for (const QString& code : facts.languages + QStringList{given_.language}) {
+        if (language_->findData(code) >= 0) continue;
         const QString own = QLocale(code).nativeLanguageName();
         language_->addItem(own.isEmpty() ? code : own.left(1).toUpper() + own.mid(1), code);
     }

@@ -1,4 +1,4 @@
-// All preferences on several pages; nothing changes until the dialog is accepted.
+// The dialog of all preferences, on several pages. Nothing changes until the user accepts it.
 #pragma once
 
 #include <QDialog>

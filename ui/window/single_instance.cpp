@@ -20,7 +20,8 @@ QString address_for(const QString& database)
 {
     QString folder = QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
     if (folder.isEmpty()) folder = QDir::tempPath();
-    // Canonical, so that one database has one address by any path; hashed to stay below the socket path limit.
+    // A canonical path gives a database the same address whatever path names it; a hash keeps the address below the
+    // length limit of a socket path.
     const QFileInfo file(database);
     const QString known = file.exists() ? file.canonicalFilePath() : file.absoluteFilePath();
     const QByteArray hash = QCryptographicHash::hash(known.toUtf8(), QCryptographicHash::Sha256).toHex().left(16);
@@ -49,7 +50,7 @@ SingleInstance::~SingleInstance() = default;
 
 SingleInstance::Role SingleInstance::begin(const StartRequest& request, int patience_ms)
 {
-    // The lock serialises simultaneous starts: one listens before the other connects.
+    // The lock serialises simultaneous starts: the first instance listens before the second connects.
     QLockFile turn(address_ + QStringLiteral(".lock"));
     turn.setStaleLockTime(10'000);
     turn.tryLock(patience_ms);
@@ -74,7 +75,7 @@ SingleInstance::Answer SingleInstance::hand_over(const StartRequest& request, in
 bool SingleInstance::listen()
 {
     if (server_->listen(address_)) return true;
-    QLocalServer::removeServer(address_); // a stale socket of a killed instance: nobody answered on it
+    QLocalServer::removeServer(address_); // removes the socket of a killed instance: no instance answered on it
     return server_->listen(address_);
 }
 

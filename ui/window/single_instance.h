@@ -29,7 +29,8 @@ public:
     explicit SingleInstance(const QString& database, QObject* parent = nullptr);
     ~SingleInstance() override;
 
-    // Blocks for `patience_ms` at most; returns almost at once if there is no other instance.
+    // Hands `request` to the first instance, or becomes the first. Waits at most `patience_ms` for an answer;
+    // returns almost at once if there is no other instance.
     Role begin(const StartRequest& request, int patience_ms = 3000);
 
 Q_SIGNALS:

@@ -31,7 +31,8 @@ QString if_there(const QString& file)
     return QFileInfo::exists(file) ? file : QString();
 }
 
-// Next to the model of an installation or of a build tree.
+// Returns the path of the sample document next to `model`, in an installation or a build tree; empty if there is
+// none.
 QString sample_beside(const QString& model)
 {
     const QDir folder = QFileInfo(model).dir();
@@ -80,7 +81,7 @@ void translate(QApplication& application, const Preferences& preferences)
     };
     load(locale, QStringLiteral("qtbase"), QLibraryInfo::path(QLibraryInfo::TranslationsPath));
     const QString own = QStringLiteral("palimpsest");
-    if (!load(locale, own, translations)) load(QLocale::English, own, translations); // English plural forms
+    if (!load(locale, own, translations)) load(QLocale::English, own, translations); // has the English plural forms
     application.setLayoutDirection(locale.textDirection());
 }
 

@@ -9,13 +9,13 @@ class QApplication;
 
 namespace palimpsest::ui {
 
-// The same locations as on the command line, unless the preferences override them. The caller sets `version`.
+// Returns the locations that the command uses, unless the preferences override them. The caller sets `version`.
 WindowPlaces find_places(const Preferences& preferences);
 
 // Installs the program's and Qt's translations, and sets locale and layout direction for the chosen language.
 void translate(QApplication& application, const Preferences& preferences);
 
-// Request of this process: absolute paths of `files`, and the desktop's activation token.
+// Returns the request of this process: absolute paths of `files`, and the desktop's activation token.
 StartRequest start_request(const QStringList& files);
 
 } // namespace palimpsest::ui

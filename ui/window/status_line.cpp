@@ -36,7 +36,7 @@ QString name_of(const Frame& frame)
     return {};
 }
 
-// Rounds down, so that 100 % means done.
+// Rounds down, so that 100 % appears only at the end.
 int percent(double share)
 {
     return std::clamp(static_cast<int>(std::floor(share * 100)), 0, 100);
@@ -113,7 +113,7 @@ void StatusLine::set_frame(const Frame& frame)
     cache_->setText(cache_text(frame.telemetry));
     bar_->setVisible(!is_idle_ && frame.share.has_value());
     if (frame.share) bar_->setValue(percent(*frame.share));
-    // Disabled rather than hidden, so that its neighbours keep their place.
+    // Disables the button instead of hiding it, so that its neighbours do not move.
     cancel_->setEnabled(!is_idle_);
 }
 

@@ -26,7 +26,7 @@ public:
     explicit StatusLine(QWidget* parent = nullptr);
 
     void set_frame(const Frame& frame);
-    void set_session(const SessionFacts* facts); // described while the engine is idle; null: none is open
+    void set_session(const SessionFacts* facts); // described while the engine is idle; null: no session is open
 
 Q_SIGNALS:
     void cancel_wanted();

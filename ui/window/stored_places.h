@@ -1,4 +1,4 @@
-// The places where the program stores data, with their purpose and their bytes.
+// Lists the files and folders in which the program stores data, with purpose and size.
 #pragma once
 
 #include <QString>

@@ -14,7 +14,7 @@
 
 namespace palimpsest::ui {
 
-// An outline around an area; transparent for the mouse.
+// An outline around an area of the window; the mouse works through it.
 class Tour::Outline final : public QWidget {
 public:
     explicit Outline(QWidget* window) : QWidget(window)
@@ -208,7 +208,7 @@ QRect Tour::outlined() const
 
 bool Tour::event(QEvent* event)
 {
-    // Escape ends the tour while it has the focus, instead of triggering an action of the window.
+    // While the tour has the focus, Escape ends it instead of triggering an action of the window.
     if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
         event->accept();
     return QFrame::event(event);
@@ -241,7 +241,7 @@ bool Tour::eventFilter(QObject* watched, QEvent* event)
     const bool is_place = type == QEvent::Resize || type == QEvent::Move || type == QEvent::LayoutRequest;
     if ((watched == window_ || watched == area_) && is_place)
         QMetaObject::invokeMethod(this, &Tour::refresh_area,
-                                  Qt::QueuedConnection); // after the layout is complete
+                                  Qt::QueuedConnection); // queued, so that the layout is complete by then
     if (watched != window_ && watched != area_ && type == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         auto* button = qobject_cast<QPushButton*>(watched);

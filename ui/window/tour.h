@@ -1,8 +1,9 @@
-// A guided tour in steps: a card above the central area and an outline around the area that the step describes.
+// A guided tour in steps: a card above the central area, and an outline around the area that the current step
+// describes.
 //
-// The card has its own place in the layout and covers nothing. When the task of a step is completed, the tour
-// advances without showing an area or taking the focus, because the user is looking at the result. Keyboard: Enter
-// or Right advances, Left goes back, Escape ends the tour. The window stays usable meanwhile.
+// The card has its own place in the layout and covers nothing. When the user completes the task of a step, the tour
+// advances but neither shows another area nor takes the focus, because the user looks at the result. Keyboard:
+// Enter or Right advances, Left goes back, Escape ends the tour. The window stays usable during the tour.
 #pragma once
 
 #include <QFrame>
@@ -25,15 +26,15 @@ enum class TourTask { None, Read, Ask };
 struct TourStep {
     QString title, text;
     TourArea area{};                // the area that the text describes; empty: the whole window
-    TourTask task = TourTask::None; // completing it advances the tour
-    QString offer{};                // label of the step's button; empty: "Show it", while the area is hidden
+    TourTask task = TourTask::None; // its completion advances the tour
+    QString offer{};                // label of the step's button; empty: "Show it", only while the area is hidden
     std::function<void()> do_offer{};
 };
 
 class Tour : public QFrame {
     Q_OBJECT
 public:
-    // `window` contains the areas; the owner of the card adds it to a layout.
+    // `window` contains the areas. The caller adds the card to a layout.
     Tour(QWidget* window, std::vector<TourStep> steps);
     ~Tour() override;
 

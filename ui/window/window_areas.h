@@ -1,4 +1,4 @@
-// The areas of the main window: what creates them, and the tabs among them.
+// The factories of the main window's areas, and which areas are tabs.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@ class QWidget;
 
 namespace palimpsest::ui {
 
-// Factories of the areas; an area without a factory is left out. The parent owns the created widget.
+// The window has no area whose factory is empty. `parent` owns the created widget.
 struct WindowAreas {
     using Make = std::function<QWidget*(QWidget* parent)>;
     Make chat{}, document{}, compare{}, map{}, memory{}, policy{};

@@ -17,7 +17,7 @@ enum class AboutPage;
 class WindowDialogs : public QObject {
     Q_OBJECT
 public:
-    // `window` owns this; all references must outlive it.
+    // `window` owns this object; all references must outlive it.
     WindowDialogs(const Actions& actions, const WindowPlaces& places, const PreferenceStore& store,
                   QWidget* window);
 
@@ -28,7 +28,7 @@ public:
 
 Q_SIGNALS:
     void preferences_chosen(const palimpsest::ui::Preferences& preferences);
-    void empty_wanted(); // deletes all sessions permanently
+    void empty_wanted(); // delete all stored data permanently
 
 private:
     std::vector<StoredPlace> stored(const Preferences& preferences) const;

@@ -24,7 +24,8 @@ WindowDocks::WindowDocks(QMainWindow* window, const WindowAreas& areas, QWidget*
     right(areas.map, "map", tr("Retained tokens"));
     QDockWidget* memory = right(areas.memory, "memory", tr("Memory"));
     policy_ = right(areas.policy, "policy", tr("Policy"));
-    if (memory && policy_) window_->tabifyDockWidget(memory, policy_); // leaves more height for the map
+    // Two docks in one place leave more height for the map.
+    if (memory && policy_) window_->tabifyDockWidget(memory, policy_);
     if (memory) memory->raise();
 }
 

@@ -1,5 +1,5 @@
-// The window's own icon: it needs no plugin, has the sizes of title bars and task lists, and the desktop entry
-// names it.
+// The icon of the window needs no plugin and has the sizes of title bars and task lists; the desktop entry names
+// it.
 #include <QFile>
 #include <QIcon>
 #include <QImage>
@@ -15,17 +15,17 @@ using namespace palimpsest::ui;
 class IconTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    // Like a machine without Qt's SVG plugins.
+    // Removes all plugin folders, like a machine without Qt's SVG plugins.
     void initTestCase() { QCoreApplication::setLibraryPaths({}); }
 
-    void it_needs_no_plugin_data()
+    void the_icon_needs_no_plugin_data()
     {
         QTest::addColumn<int>("side");
         for (const int side : {16, 24, 32, 48, 64, 128, 256})
             QTest::newRow(qPrintable(QString::number(side))) << side;
     }
 
-    void it_needs_no_plugin()
+    void the_icon_needs_no_plugin()
     {
         QFETCH(int, side);
         const QIcon icon = program_icon();
@@ -36,19 +36,18 @@ private Q_SLOTS:
         for (int y = 0; y < side; ++y)
             for (int x = 0; x < side; ++x)
                 if (qAlpha(image.pixel(x, y)) == 255) colours.insert(image.pixel(x, y));
-        QVERIFY2(colours.size() >= 4,
-                 qPrintable(QString::number(colours.size()))); // paper, edge, old and new lines
+        // The paper, its edge, the old and the new lines of text have four colours.
+        QVERIFY2(colours.size() >= 4, qPrintable(QString::number(colours.size())));
     }
 
-    void the_desktop_entry_names_it()
+    void the_desktop_entry_names_the_icon()
     {
         QSettings entry(QString::fromStdString(palimpsest::tests::source_file("packaging/palimpsest.desktop")),
                         QSettings::IniFormat);
         entry.beginGroup("Desktop Entry");
         const QString icon = entry.value("Icon").toString();
-        QVERIFY(QFile::exists(QString::fromStdString(palimpsest::tests::source_file("resources/icons/")) + icon +
-                              ".svg"));
-        QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // the program's WM_CLASS and desktop file
+        QVERIFY(QFile::exists(QString::fromStdString(palimpsest::tests::source_file("resources/icons/" + icon.toStdString() + ".svg"))));
+        QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // WM_CLASS of the program's windows
     }
 };
 

@@ -1,4 +1,4 @@
-// The chat view: ten thousand turns open at once, it follows the end only when scrolled to the end, and every
+// The chat view opens ten thousand turns quickly and follows a growing answer only when scrolled to the end. Every
 // action works by keyboard, by menu and by accessible name.
 #include <QAccessible>
 #include <QApplication>
@@ -75,25 +75,25 @@ class ChatViewTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void ten_thousand_turns_open_at_once();
-    void follows_the_end_only_from_there();
-    void keeps_the_place_of_the_reader();
+    void only_visible_turns_of_ten_thousand_are_laid_out();
+    void the_view_follows_a_growing_answer_only_at_the_end();
+    void the_current_turn_keeps_its_place();
     void keys_do_what_the_menu_does();
-    void earlier_answers_are_turned_over();
-    void answers_say_what_they_are();
-    void links_and_code_are_pressed();
-    void selects_and_copies();
+    void arrow_keys_show_earlier_answers();
+    void notes_say_how_an_answer_ended_and_what_was_read();
+    void a_click_opens_a_link_or_copies_code();
+    void a_selection_is_copied_as_text_or_markdown();
     void long_code_is_folded();
-    void reads_turn_by_turn();
-    void screen_readers_are_told();
+    void arrow_keys_visit_every_turn();
+    void screen_readers_find_turns_and_hear_new_answers();
     void every_widget_has_a_name();
-    void all_of_it_follows_the_colours();
-    void what_explains_is_quieter_than_its_title();
-    void a_question_that_is_long_is_shortened();
-    void the_page_joins_its_parts();
+    void the_page_and_the_view_follow_the_palette();
+    void the_empty_chat_shows_explanations_in_secondary_text();
+    void a_long_question_is_elided_on_its_button();
+    void the_page_connects_start_composer_and_view();
 };
 
-void ChatViewTest::ten_thousand_turns_open_at_once()
+void ChatViewTest::only_visible_turns_of_ten_thousand_are_laid_out()
 {
     ChatView few, many;
     show(few);
@@ -112,7 +112,7 @@ void ChatViewTest::ten_thousand_turns_open_at_once()
     QVERIFY(many.layouts_made() <= 4 * few.layouts_made() + 20);
 }
 
-void ChatViewTest::follows_the_end_only_from_there()
+void ChatViewTest::the_view_follows_a_growing_answer_only_at_the_end()
 {
     ChatView view;
     show(view);
@@ -148,7 +148,7 @@ void ChatViewTest::follows_the_end_only_from_there()
     QVERIFY(view.is_at_end());
 }
 
-void ChatViewTest::keeps_the_place_of_the_reader()
+void ChatViewTest::the_current_turn_keeps_its_place()
 {
     ChatView view;
     show(view);
@@ -156,7 +156,7 @@ void ChatViewTest::keeps_the_place_of_the_reader()
     view.set_current_turn(200);
     EVENTUALLY(view.is_laid_out());
     const int before = view.turn_rect(200).top();
-    // Lays out the turns above only now: the current turn must keep its place.
+    // Scrolling up lays out turns above for the first time; the current turn must keep its place.
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() - 100);
     EVENTUALLY(view.is_laid_out());
@@ -220,7 +220,7 @@ void ChatViewTest::keys_do_what_the_menu_does()
     QCOMPARE(link[0][0].toString(), QStringLiteral("https://a.example/4"));
 }
 
-void ChatViewTest::earlier_answers_are_turned_over()
+void ChatViewTest::arrow_keys_show_earlier_answers()
 {
     ChatView view;
     show(view);
@@ -237,7 +237,7 @@ void ChatViewTest::earlier_answers_are_turned_over()
     QTest::keyClick(&view, Qt::Key_Right);
     QTest::keyClick(&view, Qt::Key_Right);
     QVERIFY(view.turns().text(1).startsWith(QLatin1String("Answer 0")));
-    // Regenerating makes the present answer an earlier one; abandoning restores it.
+    // begin_answer({}) makes the current answer an earlier one; abandon_answer() restores it.
     view.begin_answer({});
     QCOMPARE(view.turns().count(), 2);
     view.grow_answer(QStringLiteral("Third"));
@@ -250,7 +250,7 @@ void ChatViewTest::earlier_answers_are_turned_over()
     QCOMPARE(view.turns().count(), 2);
 }
 
-void ChatViewTest::answers_say_what_they_are()
+void ChatViewTest::notes_say_how_an_answer_ended_and_what_was_read()
 {
     ChatView view;
     show(view);
@@ -262,8 +262,8 @@ void ChatViewTest::answers_say_what_they_are()
     view.set_turns(turns);
     QVERIFY(view.turns().notes(1).contains(
         QLatin1String("48,877 of 48,877 tokens read, 2,048 kept per head, nothing cut")));
-    QVERIFY(
-        !view.turns().notes(1).contains(QLatin1String("40 %"))); // a share of the cache says nothing of the answer
+    // The notes do not say which share of the sources is still kept.
+    QVERIFY(!view.turns().notes(1).contains(QLatin1String("40 %")));
     QVERIFY(view.turns().notes(1).contains(QLatin1String("Stopped")));
     QVERIFY(view.turns().notes(3).contains(QLatin1String("Cut at the length limit")));
     QVERIFY(view.turns().notes(5).contains(QLatin1String("Damaged")));
@@ -272,7 +272,7 @@ void ChatViewTest::answers_say_what_they_are()
     QVERIFY(view.turns().name(1).contains(QLatin1String("Stopped")));
 }
 
-void ChatViewTest::links_and_code_are_pressed()
+void ChatViewTest::a_click_opens_a_link_or_copies_code()
 {
     ChatView view;
     show(view);
@@ -294,7 +294,7 @@ void ChatViewTest::links_and_code_are_pressed()
     QVERIFY(copied);
 }
 
-void ChatViewTest::selects_and_copies()
+void ChatViewTest::a_selection_is_copied_as_text_or_markdown()
 {
     ChatView view;
     show(view);
@@ -343,7 +343,7 @@ void ChatViewTest::long_code_is_folded()
     QVERIFY(view.layouts_made() < made + 50);
 }
 
-void ChatViewTest::reads_turn_by_turn()
+void ChatViewTest::arrow_keys_visit_every_turn()
 {
     ChatView view;
     show(view);
@@ -365,7 +365,7 @@ void ChatViewTest::reads_turn_by_turn()
     QCOMPARE(view.current_turn(), 0);
 }
 
-void ChatViewTest::screen_readers_are_told()
+void ChatViewTest::screen_readers_find_turns_and_hear_new_answers()
 {
     ChatView view;
     show(view);
@@ -406,7 +406,7 @@ void ChatViewTest::every_widget_has_a_name()
     QCOMPARE(test::nameless(page), QStringList());
 }
 
-void ChatViewTest::all_of_it_follows_the_colours()
+void ChatViewTest::the_page_and_the_view_follow_the_palette()
 {
     const auto empty = [] {
         auto page = std::make_unique<ChatPage>();
@@ -426,7 +426,7 @@ void ChatViewTest::all_of_it_follows_the_colours()
     QCOMPARE(test::colours_that_stay(talking), QString());
 }
 
-void ChatViewTest::what_explains_is_quieter_than_its_title()
+void ChatViewTest::the_empty_chat_shows_explanations_in_secondary_text()
 {
     EmptyChat start;
     show(start);
@@ -437,7 +437,7 @@ void ChatViewTest::what_explains_is_quieter_than_its_title()
              (QSet<QRgb>{start.palette().color(QPalette::Text).rgb(), secondary_text(start.palette()).rgb()}));
 }
 
-void ChatViewTest::a_question_that_is_long_is_shortened()
+void ChatViewTest::a_long_question_is_elided_on_its_button()
 {
     QuestionButton button(QStringLiteral("What & who? ").repeated(40));
     show(button, 200, 40);
@@ -446,7 +446,7 @@ void ChatViewTest::a_question_that_is_long_is_shortened()
     QVERIFY(button.minimumSizeHint().width() < 200);
 }
 
-void ChatViewTest::the_page_joins_its_parts()
+void ChatViewTest::the_page_connects_start_composer_and_view()
 {
     ChatPage page;
     show(page, 700, 700);

@@ -1,4 +1,4 @@
-// The composer: its keys, its queue of waiting questions, and long pastes, which never enter the field.
+// The composer: its keys, its queue of waiting questions, and long pastes, which never reach the text field.
 #include <QApplication>
 #include <QClipboard>
 #include <QMimeData>
@@ -17,17 +17,17 @@ class ComposerTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void enter_sends_or_ctrl_enter();
-    void escape_stops_or_leaves_the_edit();
-    void the_button_is_send_or_stop();
-    void history_comes_with_up();
-    void the_field_grows_with_its_lines();
-    void long_pastes_are_told();
-    void files_are_told();
-    void what_waits_can_be_taken_back();
+    void enter_or_ctrl_enter_sends_the_question();
+    void escape_stops_the_answer_or_ends_an_edit();
+    void the_button_sends_or_stops();
+    void up_and_down_show_earlier_questions();
+    void the_field_grows_with_its_lines_up_to_a_limit();
+    void a_long_paste_becomes_a_signal();
+    void pasted_files_become_a_signal();
+    void a_waiting_question_can_be_cancelled();
 };
 
-void ComposerTest::enter_sends_or_ctrl_enter()
+void ComposerTest::enter_or_ctrl_enter_sends_the_question()
 {
     Composer composer;
     composer.show();
@@ -41,7 +41,7 @@ void ComposerTest::enter_sends_or_ctrl_enter()
     QCOMPARE(asked.count(), 1);
     QCOMPARE(asked[0][0].toString(), QStringLiteral("one\ntwo"));
     QVERIFY(field->toPlainText().isEmpty());
-    QTest::keyClick(field, Qt::Key_Return); // nothing to send
+    QTest::keyClick(field, Qt::Key_Return); // the field is empty: sends nothing
     QCOMPARE(asked.count(), 1);
     composer.set_enter_sends(false);
     QTest::keyClicks(field, QStringLiteral("a"));
@@ -55,7 +55,7 @@ void ComposerTest::enter_sends_or_ctrl_enter()
     QCOMPARE(field->toPlainText(), QStringLiteral("a\nb"));
 }
 
-void ComposerTest::escape_stops_or_leaves_the_edit()
+void ComposerTest::escape_stops_the_answer_or_ends_an_edit()
 {
     Composer composer;
     composer.show();
@@ -80,7 +80,7 @@ void ComposerTest::escape_stops_or_leaves_the_edit()
     QCOMPARE(branched[0][1].toString(), QStringLiteral("older"));
 }
 
-void ComposerTest::the_button_is_send_or_stop()
+void ComposerTest::the_button_sends_or_stops()
 {
     Composer composer;
     composer.show();
@@ -96,12 +96,13 @@ void ComposerTest::the_button_is_send_or_stop()
     QCOMPARE(button->accessibleName(), QStringLiteral("Stop"));
     QTest::mouseClick(button, Qt::LeftButton);
     QCOMPARE(stop.count(), 1);
-    QTest::keyClicks(composer.field(), QStringLiteral("y")); // a question is queued while something runs
+    // A question can be sent while an answer is generated; it is queued.
+    QTest::keyClicks(composer.field(), QStringLiteral("y"));
     QTest::keyClick(composer.field(), Qt::Key_Return);
     QCOMPARE(asked.count(), 2);
 }
 
-void ComposerTest::history_comes_with_up()
+void ComposerTest::up_and_down_show_earlier_questions()
 {
     Composer composer;
     composer.show();
@@ -119,11 +120,11 @@ void ComposerTest::history_comes_with_up()
     QTest::keyClick(field, Qt::Key_Down);
     QCOMPARE(field->toPlainText(), QStringLiteral("two"));
     QTest::keyClicks(field, QStringLiteral("!"));
-    QTest::keyClick(field, Qt::Key_Up); // the edited text is no history entry
+    QTest::keyClick(field, Qt::Key_Up); // an edited text is kept: Up no longer replaces it
     QCOMPARE(field->toPlainText(), QStringLiteral("two!"));
 }
 
-void ComposerTest::the_field_grows_with_its_lines()
+void ComposerTest::the_field_grows_with_its_lines_up_to_a_limit()
 {
     Composer composer;
     composer.resize(500, 100);
@@ -140,7 +141,7 @@ void ComposerTest::the_field_grows_with_its_lines()
     QCOMPARE(field->height(), one);
 }
 
-void ComposerTest::long_pastes_are_told()
+void ComposerTest::a_long_paste_becomes_a_signal()
 {
     Composer composer;
     composer.show();
@@ -175,7 +176,7 @@ void ComposerTest::long_pastes_are_told()
     QVERIFY(field->toPlainText().isEmpty());
 }
 
-void ComposerTest::files_are_told()
+void ComposerTest::pasted_files_become_a_signal()
 {
     Composer composer;
     composer.show();
@@ -189,7 +190,7 @@ void ComposerTest::files_are_told()
     QVERIFY(composer.field()->toPlainText().isEmpty());
 }
 
-void ComposerTest::what_waits_can_be_taken_back()
+void ComposerTest::a_waiting_question_can_be_cancelled()
 {
     Composer composer;
     composer.resize(500, 300);

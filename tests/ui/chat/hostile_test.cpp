@@ -22,7 +22,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// The limit for one turn of the event loop; sanitizers are many times slower.
+// Limit for one iteration of the event loop; a program with a sanitizer is many times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double longest_ms = 1500;
 #else
@@ -45,15 +45,15 @@ class HostileTest : public QObject {
 
 private Q_SLOTS:
     void init();
-    void shows_without_harm_data() { add_messages(); }
-    void shows_without_harm();
-    void grows_without_harm_data() { add_messages(); }
-    void grows_without_harm();
-    void composer_takes_no_rich_text();
+    void a_hostile_message_is_shown_without_blocking_or_loading_data() { add_messages(); }
+    void a_hostile_message_is_shown_without_blocking_or_loading();
+    void a_growing_hostile_message_blocks_and_loads_nothing_data() { add_messages(); }
+    void a_growing_hostile_message_blocks_and_loads_nothing();
+    void the_composer_accepts_no_rich_text();
 
 private:
     void add_messages();
-    // Measures `work` as one turn of the event loop, and keeps the longest.
+    // Runs `work` as one iteration of the event loop, and keeps the longest time in longest_.
     void timed(const std::function<void()>& work);
     void wait_for_layout(); // until everything is laid out
     void check_nothing_was_loaded();
@@ -184,7 +184,7 @@ void HostileTest::add_messages()
     row("tabs and carriage returns", many("\t\r\ta\r", mega));
 }
 
-void HostileTest::shows_without_harm()
+void HostileTest::a_hostile_message_is_shown_without_blocking_or_loading()
 {
     QFETCH(QString, text);
     ChatView view;
@@ -211,7 +211,7 @@ void HostileTest::shows_without_harm()
     QVERIFY(view.layouts_made() < 4000);
 }
 
-void HostileTest::grows_without_harm()
+void HostileTest::a_growing_hostile_message_blocks_and_loads_nothing()
 {
     QFETCH(QString, text);
     ChatView view;
@@ -236,7 +236,7 @@ void HostileTest::grows_without_harm()
     check_nothing_was_loaded();
 }
 
-void HostileTest::composer_takes_no_rich_text()
+void HostileTest::the_composer_accepts_no_rich_text()
 {
     Composer composer;
     composer.show();

@@ -1,4 +1,4 @@
-// The instructions of a session: edited before it begins, read-only afterwards, and drafts are never lost.
+// The instructions of a session can be edited until it begins and are read-only afterwards; no draft is lost.
 #include <QPlainTextEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -48,7 +48,7 @@ struct Shown {
 class InstructionsTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void unfold_by_keyboard_and_have_names()
+    void the_field_unfolds_by_keyboard_and_has_a_name()
     {
         Shown shown;
         QVERIFY(!shown.instructions.field()->isVisible());
@@ -80,7 +80,7 @@ private Q_SLOTS:
         QCOMPARE(shown.wanted.count(), 0);
     }
 
-    void are_wanted_once_the_field_is_left()
+    void instructions_are_requested_when_the_field_loses_focus()
     {
         Shown shown;
         const SessionFacts empty = session(1, {}, false);
@@ -88,23 +88,23 @@ private Q_SLOTS:
         shown.unfold_by_key();
         QTest::keyClicks(shown.instructions.field(), QStringLiteral("Answer in verse."));
         QCOMPARE(shown.wanted.count(), 0);
-        shown.instructions.show_session(&empty); // published again for another reason
+        shown.instructions.show_session(&empty); // facts that were published again for another reason
         QCOMPARE(shown.instructions.text(), QStringLiteral("Answer in verse."));
         QTest::keyClick(shown.instructions.field(), Qt::Key_Backtab);
         QVERIFY(!shown.instructions.field()->hasFocus());
         QCOMPARE(shown.wanted.count(), 1);
         QCOMPARE(shown.wanted[0][0].toString(), QStringLiteral("Answer in verse."));
-        shown.instructions.show_session(&empty); // published before the engine applied it
+        shown.instructions.show_session(&empty); // facts published before the engine applied the instructions
         QCOMPARE(shown.instructions.text(), QStringLiteral("Answer in verse."));
         const SessionFacts set = session(1, QStringLiteral("Answer in verse."), false);
         shown.instructions.show_session(&set);
         shown.instructions.commit();
         QCOMPARE(shown.wanted.count(), 1);
-        shown.instructions.show_session(&empty); // reverted elsewhere
+        shown.instructions.show_session(&empty); // the instructions were removed elsewhere
         QCOMPARE(shown.instructions.text(), QString());
     }
 
-    void writing_is_undone_by_the_field()
+    void ctrl_z_undoes_typing_after_a_commit()
     {
         Shown shown;
         const SessionFacts before = session(1, QStringLiteral("Be kind."), false);
@@ -119,7 +119,7 @@ private Q_SLOTS:
         QCOMPARE(shown.instructions.text(), QStringLiteral("Be kind."));
     }
 
-    void are_only_read_once_the_session_has_begun()
+    void instructions_of_a_begun_session_are_read_only()
     {
         Shown shown;
         const SessionFacts begun = session(1, QStringLiteral("Be kind."), true);
@@ -137,7 +137,7 @@ private Q_SLOTS:
         QCOMPARE(shown.instructions.text(), QString());
     }
 
-    void a_model_without_a_place_for_them_is_told()
+    void a_note_says_when_the_model_has_no_place_for_instructions()
     {
         Shown shown;
         QVERIFY(!shown.note().contains(QLatin1String("no place")));
@@ -145,7 +145,7 @@ private Q_SLOTS:
         QVERIFY(shown.note().contains(QLatin1String("no place")));
     }
 
-    void follow_the_colours()
+    void the_instructions_follow_the_palette()
     {
         const auto make = [] {
             auto instructions = std::make_unique<Instructions>();

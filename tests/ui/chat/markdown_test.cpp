@@ -1,5 +1,5 @@
-// Markdown is parsed into the expected blocks; nothing that hides, loads or runs gets through; a growing text
-// always gives the same blocks as the text at once.
+// Markdown is parsed into the expected blocks, without anything that hides, loads or runs. A growing text always
+// gives the same blocks as the whole text parsed at once.
 #include <QRandomGenerator>
 #include <QTest>
 
@@ -11,7 +11,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// One line per block: its containers, its kind, its texts; **bold**, _italic_, `code`, ~struck~, [text](address).
+// Writes one line per block: containers, kind, texts. Styles: *bold*, _italic_, `code`, ~struck~, [text](address).
 QString drawn(const InlineText& text, const QStringList& links)
 {
     QString out;
@@ -86,17 +86,17 @@ class MarkdownTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void blocks_are_what_was_written_data();
-    void blocks_are_what_was_written();
-    void what_hides_is_shown();
-    void addresses_show_their_look_alikes();
-    void limits_give_plain_text_under_a_note();
-    void growing_equals_rendering_at_once();
-    void growing_lays_out_what_is_new();
-    void selection_gives_text_and_source();
+    void markdown_is_parsed_into_the_expected_blocks_data();
+    void markdown_is_parsed_into_the_expected_blocks();
+    void invisible_characters_become_visible();
+    void addresses_mark_look_alike_characters();
+    void text_beyond_a_limit_stays_plain_below_a_note();
+    void a_growing_text_gives_the_blocks_of_the_whole_text();
+    void a_growing_text_lays_out_only_new_blocks();
+    void a_selection_gives_its_text_and_its_source();
 };
 
-void MarkdownTest::blocks_are_what_was_written_data()
+void MarkdownTest::markdown_is_parsed_into_the_expected_blocks_data()
 {
     QTest::addColumn<QString>("source");
     QTest::addColumn<QString>("expected");
@@ -132,7 +132,7 @@ void MarkdownTest::blocks_are_what_was_written_data()
     row("nothing", "", "");
 }
 
-void MarkdownTest::blocks_are_what_was_written()
+void MarkdownTest::markdown_is_parsed_into_the_expected_blocks()
 {
     QFETCH(QString, source);
     Message message;
@@ -140,13 +140,14 @@ void MarkdownTest::blocks_are_what_was_written()
     QTEST(drawn(blocks_of(message)), "expected");
 }
 
-void MarkdownTest::what_hides_is_shown()
+void MarkdownTest::invisible_characters_become_visible()
 {
     QCOMPARE(visible_text(u"plain, naïve\ttext\n"), QStringLiteral("plain, naïve\ttext\n"));
     QCOMPARE(visible_text(u"a\u202Eb"), QStringLiteral("a⟨U+202E⟩b"));
     QCOMPARE(visible_text(QString(QChar(0)) + QStringLiteral("\x07x\u009b")),
              QStringLiteral("⟨U+0000⟩⟨U+0007⟩x⟨U+009B⟩"));
-    QCOMPARE(visible_text(u"👩\u200D💻 ب\u200Cا"), QStringLiteral("👩\u200D💻 ب\u200Cا")); // joiners that scripts need
+    // Some scripts need these joiners.
+    QCOMPARE(visible_text(u"👩\u200D💻 ب\u200Cا"), QStringLiteral("👩\u200D💻 ب\u200Cا"));
     QVERIFY(visible_text(QString(1000, QChar(0x200b))).size() < 60);
     QVERIFY(visible_text(QStringLiteral("a") + QString(1000, QChar(0x301))).size() < 60);
     QVERIFY(visible_text(QStringLiteral("\U000E0041\U000E0042")).contains(QLatin1String("U+E0041")));
@@ -156,7 +157,7 @@ void MarkdownTest::what_hides_is_shown()
     QCOMPARE(visible_text(once), once);
 }
 
-void MarkdownTest::addresses_show_their_look_alikes()
+void MarkdownTest::addresses_mark_look_alike_characters()
 {
     QCOMPARE(visible_address(u"https://example.org/a-b?c=d#e"), QStringLiteral("https://example.org/a-b?c=d#e"));
     QCOMPARE(visible_address(u"https://p\u0430ypal.com"), QStringLiteral("https://p\u0430⟨U+0430⟩ypal.com"));
@@ -165,7 +166,7 @@ void MarkdownTest::addresses_show_their_look_alikes()
     QCOMPARE(visible_address(u"https://例え.jp/é"), QStringLiteral("https://例え.jp/é"));
 }
 
-void MarkdownTest::limits_give_plain_text_under_a_note()
+void MarkdownTest::text_beyond_a_limit_stays_plain_below_a_note()
 {
     const auto check = [](const QString& source) {
         const std::vector<Block> blocks = parse_markdown(source);
@@ -188,7 +189,7 @@ void MarkdownTest::limits_give_plain_text_under_a_note()
     QVERIFY(parse_markdown(far).front().links.isEmpty());
 }
 
-void MarkdownTest::growing_equals_rendering_at_once()
+void MarkdownTest::a_growing_text_gives_the_blocks_of_the_whole_text()
 {
     const QString whole = rich_sample();
     const quint32 seed = QRandomGenerator::global()->generate();
@@ -210,7 +211,7 @@ void MarkdownTest::growing_equals_rendering_at_once()
     }
 }
 
-void MarkdownTest::growing_lays_out_what_is_new()
+void MarkdownTest::a_growing_text_lays_out_only_new_blocks()
 {
     const QString whole =
         QStringLiteral("A paragraph of some words that goes on for a line or two, so that it wraps.\n\n")
@@ -229,7 +230,7 @@ void MarkdownTest::growing_lays_out_what_is_new()
              qPrintable(QString::number(layout.layouts_made())));
 }
 
-void MarkdownTest::selection_gives_text_and_source()
+void MarkdownTest::a_selection_gives_its_text_and_its_source()
 {
     const QString source = QStringLiteral(
         "# Head\n\nSome *text* here.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```c\nint x;\n```\n");

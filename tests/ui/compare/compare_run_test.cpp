@@ -1,5 +1,5 @@
-// A comparison gives every policy the same result as a reading of its own: interleaving changes nothing. Uses the
-// shipped model.
+// A comparison feeds every chunk of a text to several policies; each policy gets the same result as in a reading of
+// its own. Uses the shipped model.
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -93,7 +93,7 @@ private Q_SLOTS:
         QVERIFY(tokens_.size() > text_tokens);
     }
 
-    void every_policy_finds_what_it_would_find_alone()
+    void every_policy_gets_the_result_of_a_reading_of_its_own()
     {
         const std::vector<std::string> specs = {"treekv", "streaming", "h2o", "snapkv:budget=auto"};
         std::vector<Contender> contenders;
@@ -122,7 +122,7 @@ private Q_SLOTS:
         QVERIFY(state->overlaps[0][1] < 1 && state->overlaps[0][1] > 0);
     }
 
-    void every_step_is_what_a_reading_up_to_there_finds()
+    void every_step_equals_a_reading_up_to_its_token()
     {
         const std::vector<Contender> contenders = {{"treekv", options_of("treekv", 128)},
                                                    {"tova", options_of("tova", 128)}};
@@ -141,7 +141,7 @@ private Q_SLOTS:
         QCOMPARE(state->results[0].steps.entries().size(), (text_tokens + chunk - 1) / chunk);
     }
 
-    void a_policy_that_reads_in_part_is_measured_token_by_token()
+    void a_retrieval_policy_is_measured_token_by_token()
     {
         const size_t tokens = 300;
         const auto state = compare(
@@ -160,7 +160,7 @@ private Q_SLOTS:
         QVERIFY(state->results[1].kept->tokens == session.retention().tokens);
     }
 
-    void what_keeps_everything_is_read_as_far_as_it_holds()
+    void a_policy_that_evicts_nothing_stops_when_its_cache_is_full()
     {
         const auto state = compare(
             model_, job_of({{"full", options_of("full", 400)}, {"streaming", options_of("streaming", 128)}}), {});
@@ -173,7 +173,7 @@ private Q_SLOTS:
             QCOMPARE(step.overlap.has_value(), tokens <= 400 - 400 % chunk);
     }
 
-    void it_tells_seldom_and_its_states_only_grow()
+    void published_states_are_few_and_only_grow()
     {
         std::vector<std::shared_ptr<const CompareState>> told;
         const auto last =
@@ -190,7 +190,7 @@ private Q_SLOTS:
         QVERIFY(told.size() <= 2 * (text_tokens / chunk + 1) + 1);
     }
 
-    void it_stops()
+    void a_comparison_stops_on_request()
     {
         std::stop_source stop;
         const auto before =
@@ -210,8 +210,8 @@ private Q_SLOTS:
         QCOMPARE(none->results[0].tokens_read, uint64_t{0});
     }
 
-    // A chunk of the whole text takes long; a stop does not wait for its end.
-    void it_stops_within_a_chunk()
+    // The whole text is one chunk, which takes long; a stop does not wait for its end.
+    void a_comparison_stops_within_a_chunk()
     {
         auto options = options_of("h2o", 64);
         options.chunk = 1400;
@@ -239,7 +239,7 @@ private Q_SLOTS:
         QVERIFY(std::clock() - begin >= whole / 4);
     }
 
-    void memory_is_asked_before_anything_is_read()
+    void memory_is_checked_before_a_comparison()
     {
         const std::vector<Contender> two = {{"treekv", options_of("treekv", 512)}, {"h2o", options_of("h2o", 512)}};
         const uint64_t needed = memory_of(*model_, two);
@@ -254,7 +254,7 @@ private Q_SLOTS:
                  std::optional(ErrorCode::MemoryPlanDoesNotFit));
     }
 
-    void what_cannot_be_compared_is_refused()
+    void a_wrong_number_of_policies_or_a_bad_policy_is_refused()
     {
         const Contender one{"treekv", options_of("treekv", 128)};
         QCOMPARE(code_of([&] { compare(model_, job_of({one}), {}); }), std::optional(ErrorCode::ValueNotPossible));
@@ -278,8 +278,8 @@ private Q_SLOTS:
                  std::optional(ErrorCode::BudgetDoesNotFit));
     }
 
-    // A comparison uses the requested documents, whatever session is open by the time it runs.
-    void a_text_of_another_store_or_model_is_refused()
+    // The documents are named in the request, because another session may be open by the time the comparison runs.
+    void a_document_of_another_database_or_model_is_refused()
     {
         const auto import = [&](storage::Store& store, const std::string& tokenizer, size_t tokens) {
             storage::Import document(store.database, "Ashford", "-", tokenizer);
@@ -318,7 +318,7 @@ private Q_SLOTS:
         QCOMPARE(code_of([&] { compared(store, foreign); }), std::optional(ErrorCode::DocumentOfOtherModel));
     }
 
-    void all_of_it_is_exported()
+    void an_export_has_all_results()
     {
         const auto state = compare(
             model_, job_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 64)}}, 480), {});
@@ -351,7 +351,7 @@ private Q_SLOTS:
                  std::optional(ErrorCode::InaccessibleFile));
     }
 
-    void the_exchange_tells_once_until_it_is_asked()
+    void the_exchange_signals_once_until_its_state_is_taken()
     {
         CompareExchange exchange;
         int told = 0;

@@ -1,4 +1,5 @@
-// The comparison view requests what is chosen and shows what was found. The results are those of the shipped model.
+// The comparison view requests a comparison of the chosen policies and shows its results, here of the shipped
+// model.
 
 #include <QAbstractItemModelTester>
 #include <QClipboard>
@@ -39,7 +40,7 @@ std::shared_ptr<SessionFacts> session_with_document()
     return facts;
 }
 
-// A map that only records what it is given.
+// Stands in for a map and records what it is given.
 struct NotedMap : QWidget {
     using QWidget::QWidget;
     std::shared_ptr<const engine::RetentionMap> kept;
@@ -122,7 +123,7 @@ private Q_SLOTS:
         QVERIFY(states_.back()->phase == CompareState::Phase::Finished);
     }
 
-    void what_is_chosen_is_what_is_asked_for()
+    void the_request_has_the_chosen_policies_and_text()
     {
         const auto view = view_with_session();
         view->set_choices({{QStringLiteral("treekv:sinks=8"), QStringLiteral("512")},
@@ -145,7 +146,7 @@ private Q_SLOTS:
         QVERIFY(view->request().documents.empty());
     }
 
-    void two_to_four_policies()
+    void two_to_four_policies_can_be_chosen()
     {
         const auto view = view_with_session();
         QPushButton* add = button(*view, QStringLiteral("Add a policy"));
@@ -165,7 +166,7 @@ private Q_SLOTS:
         QCOMPARE(policies->count(), static_cast<int>(engine::policies().size()));
     }
 
-    void what_the_engine_refuses_is_not_started()
+    void choices_that_the_engine_refuses_are_not_started()
     {
         const auto view = view_with_session();
         QSignalSpy wanted(view.get(), &CompareView::start_wanted);
@@ -185,7 +186,7 @@ private Q_SLOTS:
         QVERIFY(troubles(without)[0].contains(QStringLiteral("no text")));
     }
 
-    void what_will_be_read_only_in_part_is_said_before()
+    void a_policy_that_will_stop_early_is_announced_before_the_start()
     {
         const auto view = view_with_session();
         QVERIFY(troubles(*view).isEmpty());
@@ -194,11 +195,11 @@ private Q_SLOTS:
         QCOMPARE(troubles(*view).size(), 1);
         QVERIFY2(troubles(*view)[0].contains(QStringLiteral("only the first 256")), qPrintable(troubles(*view)[0]));
         QSignalSpy wanted(view.get(), &CompareView::start_wanted);
-        view->start(); // starting is allowed all the same
+        view->start(); // the announcement does not prevent the start
         QCOMPARE(wanted.count(), 1);
     }
 
-    void it_shows_how_far_it_is_and_can_be_stopped()
+    void a_running_comparison_shows_progress_and_can_be_stopped()
     {
         const auto view = view_with_session();
         QSignalSpy stop(view.get(), &CompareView::stop_wanted);
@@ -219,7 +220,7 @@ private Q_SLOTS:
     }
 
     // A comparison that is cancelled while it is queued shows no results of the previous one.
-    void what_ends_before_it_began_leaves_the_start()
+    void a_comparison_cancelled_in_the_queue_shows_no_old_results()
     {
         const auto view = view_with_session();
         auto stopped = std::make_shared<CompareState>(*states_.front());
@@ -243,7 +244,7 @@ private Q_SLOTS:
         QCOMPARE(view->findChildren<RetentionView*>().size(), 4);
     }
 
-    void maps_are_exported_with_what_they_are_of()
+    void an_exported_map_names_its_policy_and_text()
     {
         const auto view = view_with_session();
         view->show_state(states_.back());
@@ -260,7 +261,7 @@ private Q_SLOTS:
         QVERIFY(svg.contains("streaming") && svg.contains(QByteArray::fromStdString(states_.back()->what)));
     }
 
-    void curves_and_table_are_the_findings()
+    void curves_and_table_show_the_results()
     {
         const auto view = view_with_session();
         for (const auto& state : states_)
@@ -294,7 +295,7 @@ private Q_SLOTS:
                  table->model()->index(0, CompareTable::Perplexity).data(RawRole).toDouble());
     }
 
-    void the_table_is_a_good_model()
+    void the_table_passes_the_item_model_tester()
     {
         CompareTable table;
         const QAbstractItemModelTester tester(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
@@ -326,7 +327,7 @@ private Q_SLOTS:
         QCOMPARE(noted[1]->range, std::pair(0.0, 0.0));
     }
 
-    void names_and_pictures()
+    void widgets_have_names_in_every_state()
     {
         const auto view = view_with_session();
         view->set_choices({{QStringLiteral("treekv"), QStringLiteral("256")},

@@ -1,4 +1,4 @@
-// Accessibility of the whole window: names and roles, the Tab key, the tour by keyboard only, contrast.
+// Accessibility of the whole window: names and roles, the Tab key, a tour without a mouse, contrast.
 #include <QAccessible>
 #include <QComboBox>
 #include <QDialog>
@@ -38,7 +38,7 @@ QString described(const QWidget* widget)
                                     : QLatin1String("nothing"));
 }
 
-// Inner parts of Qt's widgets, whose name and role the widget itself has.
+// Whether Qt made the widget as a part of another one, which has name and role for both.
 bool is_part_of_a_widget(const QWidget* widget)
 {
     const QWidget* parent = widget->parentWidget();
@@ -52,7 +52,8 @@ bool is_part_of_a_widget(const QWidget* widget)
 bool wants_tab(const QWidget* widget)
 {
     if (!(widget->focusPolicy() & Qt::TabFocus) || !widget->isVisible() || !widget->isEnabled()) return false;
-    const auto* radio = qobject_cast<const QRadioButton*>(widget); // Tab reaches one of a group, arrows the others
+    // Tab reaches only the checked radio button of a group; arrow keys reach the others.
+    const auto* radio = qobject_cast<const QRadioButton*>(widget);
     return !widget->focusProxy() && !is_part_of_a_widget(widget) && (!radio || radio->isChecked());
 }
 
@@ -75,7 +76,7 @@ void check_interface(QAccessibleInterface* interface, QStringList& troubles)
     const QString what = widget ? described(widget) : QStringLiteral("a part, role %1").arg(role);
     if (widget && (!widget->isVisible() || is_part_of_a_widget(widget))) return;
     QAccessibleTableCellInterface* const cell = interface->tableCellInterface();
-    if (cell && cell->columnIndex() > 0) return; // further cells of a row may be empty
+    if (cell && cell->columnIndex() > 0) return; // only the first cell of a row must have a name
     const bool focusable = widget && widget->focusPolicy() != Qt::NoFocus && !widget->focusProxy();
     if ((is_interactive(role) || focusable) && name.trimmed().isEmpty()) troubles << what + " has no name";
     if (focusable && (role == QAccessible::NoRole || role == QAccessible::Client))
@@ -88,7 +89,7 @@ void walk(QAccessibleInterface* interface, QStringList& troubles, int& seen)
     ++seen;
     check_interface(interface, troubles);
     if (interface->role() == QAccessible::ScrollBar || interface->role() == QAccessible::SpinBox) return;
-    constexpr int most_children = 60; // the rest of a long list is alike
+    constexpr int most_children = 60; // the other entries of a long list are like these
     for (int i = 0; i < std::min(interface->childCount(), most_children); ++i)
         walk(interface->child(i), troubles, seen);
 }
@@ -103,7 +104,8 @@ QStringList troubles_of(QWidget& root)
     return troubles;
 }
 
-// The widgets that Tab (or Shift+Tab) reaches from here, until it returns or stays.
+// Returns the widgets that `key` reaches from the focused one until one repeats. `trap`: set if the focus is lost,
+// stays on a widget or never comes back.
 QSet<QWidget*> reached_by(Qt::Key key, QString* trap)
 {
     QSet<QWidget*> reached;
@@ -160,7 +162,7 @@ struct NamedPalette {
     QPalette palette;
 };
 
-// The palettes of the program, of desktops and of Qt.
+// The palettes of two desktops, of the program's own colours and of Qt.
 std::vector<NamedPalette> palettes()
 {
     std::vector<NamedPalette> all = {{"light desktop", test::light_palette()},
@@ -185,12 +187,12 @@ private Q_SLOTS:
     void initTestCase();
     void cleanup();
     void everything_has_a_name_and_a_role();
-    void dialogs_have_names_and_are_walked_by_tab();
-    void tab_reaches_everything_and_stays_nowhere();
-    void the_tour_is_taken_by_keyboard();
+    void tab_reaches_all_of_a_dialog_and_everything_has_a_name();
+    void tab_reaches_every_widget_and_is_never_trapped();
+    void the_tour_works_by_keyboard();
     void an_offered_question_is_asked_once();
-    void the_map_is_a_table_by_keyboard();
-    void text_stands_out_in_every_palette();
+    void the_keyboard_opens_the_map_as_a_table();
+    void text_has_enough_contrast_in_every_palette();
 
 private:
     void open_program();
@@ -248,7 +250,7 @@ void AccessibilityTest::ask_and_settle()
     QCOMPARE(program_->facts()->turns.size(), size_t{2});
 }
 
-// Opens the dialog of the action, calls `look` with it and closes it.
+// Opens the dialog of the action `id`, calls `look` with the dialog, and closes it.
 void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&)>& look)
 {
     MainWindow* const window = &program_->window();
@@ -262,7 +264,7 @@ void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&
     QVERIFY2(is_there, qPrintable(window->actions()[id]->text()));
     look(*dialog);
     dialog->close();
-    window->activateWindow(); // as a desktop does
+    window->activateWindow(); // a desktop does the same when a dialog closes
     QVERIFY(test::eventually([&] { return QApplication::activeWindow() == window; }));
 }
 
@@ -289,7 +291,7 @@ void AccessibilityTest::everything_has_a_name_and_a_role()
              QAccessible::Document);
 }
 
-void AccessibilityTest::dialogs_have_names_and_are_walked_by_tab()
+void AccessibilityTest::tab_reaches_all_of_a_dialog_and_everything_has_a_name()
 {
     ask_and_settle();
     for (const ActionId id : {ActionId::ShowSettings, ActionId::About, ActionId::Privacy, ActionId::KeyboardHelp,
@@ -305,7 +307,7 @@ void AccessibilityTest::dialogs_have_names_and_are_walked_by_tab()
     }
 }
 
-void AccessibilityTest::tab_reaches_everything_and_stays_nowhere()
+void AccessibilityTest::tab_reaches_every_widget_and_is_never_trapped()
 {
     ask_and_settle();
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
@@ -319,7 +321,7 @@ void AccessibilityTest::tab_reaches_everything_and_stays_nowhere()
     QCOMPARE(unreached_by_tab(program_->window()).join(u'\n'), QString());
 }
 
-void AccessibilityTest::the_tour_is_taken_by_keyboard()
+void AccessibilityTest::the_tour_works_by_keyboard()
 {
     open_program();
     QVERIFY(!program_->store().tour_was_taken());
@@ -327,10 +329,10 @@ void AccessibilityTest::the_tour_is_taken_by_keyboard()
     Tour* tour = program_->window().tour();
     QVERIFY(tour);
     QCOMPARE(tour->step(), 0);
-    press(Qt::Key_Return); // reads the sample
+    press(Qt::Key_Return); // the tour's button reads the sample
     EVENTUALLY_EQUAL(tour->step(), 1);
     QVERIFY(tour->isAncestorOf(QApplication::focusWidget()));
-    press(Qt::Key_Return); // asks
+    press(Qt::Key_Return); // the tour's button asks a question
     EVENTUALLY_EQUAL(tour->step(), 2);
     QVERIFY(tour->isAncestorOf(QApplication::focusWidget()));
     for (int step = 3; step < tour->steps(); ++step) {
@@ -382,7 +384,7 @@ void AccessibilityTest::an_offered_question_is_asked_once()
     QCOMPARE(program_->facts()->turns.size(), size_t{2});
 }
 
-void AccessibilityTest::the_map_is_a_table_by_keyboard()
+void AccessibilityTest::the_keyboard_opens_the_map_as_a_table()
 {
     ask_and_settle();
     RetentionView* map = program_->areas().map();
@@ -405,7 +407,7 @@ void AccessibilityTest::the_map_is_a_table_by_keyboard()
     QVERIFY(!table->isVisible());
 }
 
-void AccessibilityTest::text_stands_out_in_every_palette()
+void AccessibilityTest::text_has_enough_contrast_in_every_palette()
 {
     ask_and_settle();
     using Role = QPalette::ColorRole;

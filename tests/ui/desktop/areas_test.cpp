@@ -1,4 +1,5 @@
-// The areas of the window together, with the engine and a model: hits, sources, the reading position, instructions.
+// The areas of the window work together, with an engine and a model: search hits, sources, reading position,
+// instructions.
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -19,16 +20,16 @@ class AreasTest : public QObject {
 private Q_SLOTS:
     void init();
     void cleanup();
-    void a_hit_leads_to_its_own_place();
-    void a_hit_leads_to_what_was_said();
-    void a_hit_that_cannot_be_opened_is_forgotten();
+    void a_document_hit_opens_its_session_at_the_hit();
+    void a_message_hit_opens_the_chat_at_that_message();
+    void a_hit_that_cannot_be_opened_has_no_later_effect();
     void the_document_keeps_its_place_after_an_answer_data();
     void the_document_keeps_its_place_after_an_answer();
     void document_and_map_mark_the_same_sources();
-    void the_memory_of_a_stored_session_is_drawn();
-    void a_copy_takes_no_name_that_can_come_back();
-    void instructions_are_set_until_a_session_begins();
-    void instructions_written_before_a_session_are_its_own();
+    void a_stored_session_has_memory_curves_when_opened();
+    void a_copy_avoids_the_name_of_a_session_whose_removal_can_be_undone();
+    void instructions_can_be_changed_until_the_session_begins();
+    void drafted_instructions_apply_to_the_next_session_only();
 
 private:
     QString write(const QString& name, const QString& thing) const;
@@ -93,7 +94,7 @@ void AreasTest::open(const QString& session)
     QVERIFY(program_->facts() && program_->facts()->name == session);
 }
 
-// Activates the first hit with these words in the list below the library.
+// Searches for `words` in the library and activates the first hit.
 void AreasTest::activate_hit(const QString& words)
 {
     LibraryView& library = program_->window().library();
@@ -108,7 +109,7 @@ void AreasTest::activate_hit(const QString& words)
     QCOMPARE(program_->failures(), QStringList());
 }
 
-void AreasTest::a_hit_leads_to_its_own_place()
+void AreasTest::a_document_hit_opens_its_session_at_the_hit()
 {
     read(alpha_);
     read(beta_);
@@ -130,7 +131,7 @@ void AreasTest::a_hit_leads_to_its_own_place()
     QCOMPARE(text().selection().first, text().selection().last);
 }
 
-void AreasTest::a_hit_leads_to_what_was_said()
+void AreasTest::a_message_hit_opens_the_chat_at_that_message()
 {
     read(alpha_);
     program_->engine().ask(QStringLiteral("Where was the sextant?"));
@@ -170,7 +171,7 @@ void AreasTest::a_hit_leads_to_what_was_said()
     QCOMPARE(chat().turns().text(1).trimmed(), facts->turns[1].text.trimmed());
 }
 
-void AreasTest::a_hit_that_cannot_be_opened_is_forgotten()
+void AreasTest::a_hit_that_cannot_be_opened_has_no_later_effect()
 {
     read(alpha_);
     const int64_t document = program_->facts()->documents[0].info.id;
@@ -238,7 +239,8 @@ void AreasTest::document_and_map_mark_the_same_sources()
     QVERIFY(says_what_was_held());
     QCOMPARE(on_the_map(), sources.size());
     QVERIFY(in_the_document());
-    program_->engine().pin(sources[0].range, QStringLiteral("a passage")); // publishes the session facts again
+    // Makes the engine publish the session facts again.
+    program_->engine().pin(sources[0].range, QStringLiteral("a passage"));
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->pins.size(), size_t{1});
     QCOMPARE(on_the_map(), sources.size());
@@ -250,7 +252,7 @@ void AreasTest::document_and_map_mark_the_same_sources()
     QVERIFY(!says_what_was_held());
 }
 
-void AreasTest::the_memory_of_a_stored_session_is_drawn()
+void AreasTest::a_stored_session_has_memory_curves_when_opened()
 {
     const auto lines = [&] { return program_->window().findChild<MemoryView*>()->findChild<Chart*>()->lines(); };
     read(alpha_);
@@ -273,7 +275,7 @@ void AreasTest::the_memory_of_a_stored_session_is_drawn()
                  static_cast<double>(now.full_cache_bytes) * point.x());
 }
 
-void AreasTest::a_copy_takes_no_name_that_can_come_back()
+void AreasTest::a_copy_avoids_the_name_of_a_session_whose_removal_can_be_undone()
 {
     read(alpha_);
     program_->engine().fork_session(QStringLiteral("Alpha"), QStringLiteral("Alpha (copy)"));
@@ -290,7 +292,7 @@ void AreasTest::a_copy_takes_no_name_that_can_come_back()
     QCOMPARE(program_->failures(), QStringList());
 }
 
-void AreasTest::instructions_are_set_until_a_session_begins()
+void AreasTest::instructions_can_be_changed_until_the_session_begins()
 {
     Preferences preferences = program_->window().preferences();
     preferences.system = QStringLiteral("Be kind.");
@@ -325,7 +327,7 @@ void AreasTest::instructions_are_set_until_a_session_begins()
     QCOMPARE(instructions->text(), QStringLiteral("Answer in verse."));
 }
 
-void AreasTest::instructions_written_before_a_session_are_its_own()
+void AreasTest::drafted_instructions_apply_to_the_next_session_only()
 {
     Instructions* instructions = program_->areas().chat()->instructions();
     instructions->set_unfolded(true);

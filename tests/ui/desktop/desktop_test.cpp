@@ -14,18 +14,18 @@ class DesktopTest : public QObject {
 private Q_SLOTS:
     void init();
     void cleanup();
-    void the_sample_is_read_and_asked_about();
+    void a_question_about_the_sample_is_answered();
     void a_question_waits_while_the_document_is_read();
-    void an_answer_is_stopped_given_again_and_branched();
-    void a_restart_goes_on_where_it_was();
-    void the_policy_is_changed_both_ways();
+    void an_answer_is_stopped_regenerated_undone_and_branched();
+    void a_restart_opens_the_last_session_as_it_was();
+    void the_policy_changes_here_or_in_a_new_session();
     void a_selected_passage_is_pinned_with_its_price();
     void without_a_budget_a_pin_is_priced_by_the_full_cache();
     void the_map_is_exported();
-    void sources_lead_to_the_document_and_the_map();
+    void sources_are_shown_in_the_document_and_the_map();
     void pasted_text_becomes_a_document();
-    void an_unsaved_session_shows_its_text_and_leaves_nothing();
-    void what_fails_is_said_in_the_window();
+    void an_unsaved_session_shows_its_text_and_is_not_in_the_library();
+    void a_failure_is_shown_in_the_window();
 
 private:
     QString file(const QString& name) const { return folder_->filePath(name); }
@@ -65,7 +65,7 @@ void DesktopTest::read_sample()
     QCOMPARE(program_->facts()->tokens_read, program_->facts()->tokens_in_input);
 }
 
-void DesktopTest::the_sample_is_read_and_asked_about()
+void DesktopTest::a_question_about_the_sample_is_answered()
 {
     read_sample();
     QVERIFY(program_->window().windowTitle().contains(QStringLiteral("Ashford Light")));
@@ -104,7 +104,7 @@ void DesktopTest::a_question_waits_while_the_document_is_read()
     QCOMPARE(program_->areas().chat()->view()->turns().count(), 2);
 }
 
-void DesktopTest::an_answer_is_stopped_given_again_and_branched()
+void DesktopTest::an_answer_is_stopped_regenerated_undone_and_branched()
 {
     read_sample();
     Preferences preferences = program_->window().preferences();
@@ -139,7 +139,7 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     program_->say(second);
     QVERIFY(program_->settle());
     disconnect(look);
-    QCOMPARE(shown, second); // while it was answered
+    QCOMPARE(shown, second); // the question was shown while it was answered
     QCOMPARE(answered.trimmed(), program_->facts()->turns[1].text.trimmed());
     program_->trigger(ActionId::Undo);
     QVERIFY(program_->settle());
@@ -158,7 +158,7 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     QCOMPARE(program_->facts()->turns[0].text, QStringLiteral("Tell something else."));
 }
 
-void DesktopTest::a_restart_goes_on_where_it_was()
+void DesktopTest::a_restart_opens_the_last_session_as_it_was()
 {
     read_sample();
     program_->say(QStringLiteral("Who kept the light?"));
@@ -178,7 +178,7 @@ void DesktopTest::a_restart_goes_on_where_it_was()
     QCOMPARE(program_->areas().chat()->view()->turns().count(), 2);
 }
 
-void DesktopTest::the_policy_is_changed_both_ways()
+void DesktopTest::the_policy_changes_here_or_in_a_new_session()
 {
     read_sample();
     PolicyPanel* panel = program_->areas().policy();
@@ -257,7 +257,7 @@ void DesktopTest::the_map_is_exported()
     QCOMPARE(csv.readAll().count('\n') - 1, static_cast<qsizetype>(slots_used));
 }
 
-void DesktopTest::sources_lead_to_the_document_and_the_map()
+void DesktopTest::sources_are_shown_in_the_document_and_the_map()
 {
     read_sample();
     program_->say(QStringLiteral("Who was it?"));
@@ -289,7 +289,7 @@ void DesktopTest::pasted_text_becomes_a_document()
     QCOMPARE(QString::fromStdString(program_->facts()->documents[0].info.title), QStringLiteral("A letter"));
 }
 
-void DesktopTest::an_unsaved_session_shows_its_text_and_leaves_nothing()
+void DesktopTest::an_unsaved_session_shows_its_text_and_is_not_in_the_library()
 {
     program_->trigger(ActionId::NewIncognito);
     QVERIFY(program_->settle());
@@ -305,7 +305,7 @@ void DesktopTest::an_unsaved_session_shows_its_text_and_leaves_nothing()
     QVERIFY(test::eventually([&] { return program_->window().library().model().all_sessions().isEmpty(); }));
 }
 
-void DesktopTest::what_fails_is_said_in_the_window()
+void DesktopTest::a_failure_is_shown_in_the_window()
 {
     program_->engine().begin_session(program_->window().preferences().new_session(),
                                      {file(QStringLiteral("not there.txt"))});

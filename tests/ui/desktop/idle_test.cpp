@@ -1,4 +1,4 @@
-// How soon the window appears, and that it uses no processor time while nothing happens.
+// The window appears soon, and uses no processor time while nothing happens.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -42,7 +42,7 @@ void turn_for(int milliseconds)
     loop.exec();
 }
 
-// Repeating timers, except for the caret of a field that has the focus.
+// Describes all repeating timers except the one that blinks the caret.
 QStringList repeating_timers()
 {
     QStringList found;
@@ -72,15 +72,15 @@ QElapsedTimer since_start;
 class IdleTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void the_window_is_there_at_once();
-    void nothing_is_computed_while_nothing_happens();
+    void the_window_is_painted_within_a_second_of_processor_time();
+    void an_idle_program_uses_no_processor_time();
 
 private:
     QTemporaryDir folder_;
 };
 
-// The first test, so that the process is new and the time includes Qt's own start.
-void IdleTest::the_window_is_there_at_once()
+// Must run first: the process is new then, so that the time includes the start of Qt.
+void IdleTest::the_window_is_painted_within_a_second_of_processor_time()
 {
     Program program(folder_.path());
     QSignalSpy painted(&program.window(), &MainWindow::first_painted);
@@ -92,7 +92,7 @@ void IdleTest::the_window_is_there_at_once()
     if (!ui::test::is_sanitized) QVERIFY2(computed < 1, qPrintable(QString::number(computed)));
 }
 
-void IdleTest::nothing_is_computed_while_nothing_happens()
+void IdleTest::an_idle_program_uses_no_processor_time()
 {
     const QString sample = part_of_sample(folder_, sized(8000));
     Program program(folder_.path(), sample);
@@ -103,7 +103,7 @@ void IdleTest::nothing_is_computed_while_nothing_happens()
     QVERIFY(program.facts());
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
         program.window().show_tab(tab);
-        turn_for(1500); // late signals, layouts, a flash
+        turn_for(1500); // lets delayed signals, layouts and animations finish
         QCOMPARE(repeating_timers().join(u'\n'), QString());
         const double before = processor_seconds();
         turn_for(3000);

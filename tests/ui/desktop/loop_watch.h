@@ -1,9 +1,10 @@
-// Watches the window's event loop: finds the longest gap between two turns, and the event that took most of it.
+// Watches the window's event loop: finds the longest gap between two iterations, and the event that took most of
+// it.
 //
-// A timer of one millisecond fires once per turn. The limit applies to the thread's processor time between two
-// timeouts: on a loaded machine, or one with a limited share of the processor, wall time includes other threads.
-// The wall time without waits for a processor is reported too. It includes locks and disk accesses, but also the
-// effects of a limited share, so it has no limit.
+// A timer of one millisecond fires in every iteration; a gap is the time between two of its timeouts. The tests
+// limit the thread's processor time in a gap, because wall time includes other programs on a loaded machine. The
+// wall time less waits for a processor is only reported: it includes locks and disk accesses, but also the effects
+// of a limited share of the processor.
 #pragma once
 
 #include <fcntl.h>
@@ -26,13 +27,14 @@
 
 namespace palimpsest::tests {
 
-struct Gap {
-    double cpu_ms = 0; // processor time of the thread
-    QString doing;     // the event that took most of it
+// One period of watching. Each maximum is taken over all gaps on its own.
+struct LoopReport {
+    double cpu_ms = 0; // most processor time of the thread in a gap
+    QString doing;     // the event that took most of that gap
     double doing_ms = 0;
-    double longest_own_ms = 0;  // over all gaps: wall time without waits for a processor
-    double longest_wall_ms = 0; // over all gaps
-    int turns = 0;              // of the loop, while it was watched
+    double longest_unwaited_ms = 0; // largest wall time of a gap less its waits for a processor
+    double longest_wall_ms = 0;     // largest wall time of a gap
+    int turns = 0;                  // iterations of the event loop
 
     QString text(const QString& what) const
     {
@@ -44,7 +46,7 @@ struct Gap {
             .arg(doing_ms, 0, 'f', 1)
             .arg(doing)
             .arg(turns)
-            .arg(longest_own_ms, 0, 'f', 1)
+            .arg(longest_unwaited_ms, 0, 'f', 1)
             .arg(longest_wall_ms, 0, 'f', 1);
     }
 };
@@ -74,10 +76,10 @@ public:
 
     static WatchedApplication& instance() { return *static_cast<WatchedApplication*>(qApp); }
 
-    // Runs the loop for `milliseconds`, or until `done`, and returns the longest gap. Calls `act` within a turn,
-    // like user input.
-    Gap watch(const QString& what, const std::function<void()>& act, int milliseconds,
-              const std::function<bool()>& done = {})
+    // Runs the loop for `milliseconds`, or until `done` returns true. Calls `act` once from within the loop, like
+    // user input.
+    LoopReport watch(const QString& what, const std::function<void()>& act, int milliseconds,
+                     const std::function<bool()>& done = {})
     {
         QEventLoop loop;
         QTimer end, look;
@@ -93,8 +95,9 @@ public:
         loop.exec();
         return finish(what);
     }
-    // Calls `act` sixty times a second, `times` times, like the events of a wheel or a drag.
-    Gap repeat(const QString& what, int times, const std::function<void(int)>& act)
+    // Runs the loop and calls `act` from it `times` times, sixty times a second, like the events of a wheel or a
+    // drag.
+    LoopReport repeat(const QString& what, int times, const std::function<void(int)>& act)
     {
         QEventLoop loop;
         QTimer input;
@@ -109,7 +112,8 @@ public:
         loop.exec();
         return finish(what);
     }
-    // From now on, measures the paint events of this widget that make a picture, as counted by `pictures`.
+    // From now on, measures those paint events of `widget` in which it renders a new picture, that is, in which the
+    // number returned by `pictures` grows.
     void time_paints_of(const QWidget* widget, std::function<uint64_t()> pictures)
     {
         painted_ = widget;
@@ -152,7 +156,7 @@ private:
         return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
     }
     static double cpu() { return clock_ms(CLOCK_THREAD_CPUTIME_ID); }
-    // Time in which this thread was ready but had no processor; 0 if the system does not report it.
+    // Total milliseconds for which this thread was ready but had no processor; 0 if the system does not report it.
     double waited() const
     {
         char text[128] = {};
@@ -180,7 +184,7 @@ private:
         const double wall = clock_ms(CLOCK_MONOTONIC) - wall_at_, computed = cpu() - cpu_at_;
         ++longest_.turns;
         longest_.longest_wall_ms = std::max(longest_.longest_wall_ms, wall);
-        longest_.longest_own_ms = std::max(longest_.longest_own_ms, wall - (waited() - waited_at_));
+        longest_.longest_unwaited_ms = std::max(longest_.longest_unwaited_ms, wall - (waited() - waited_at_));
         if (computed > longest_.cpu_ms) {
             longest_.cpu_ms = computed;
             longest_.doing = heaviest_name_;
@@ -188,7 +192,7 @@ private:
         }
         mark();
     }
-    Gap finish(const QString& what)
+    LoopReport finish(const QString& what)
     {
         note_turn();
         tick_.stop();
@@ -199,7 +203,7 @@ private:
 
     int waits_;
     QTimer tick_;
-    Gap longest_;
+    LoopReport longest_;
     bool watching_ = false;
     int depth_ = 0;
     double wall_at_ = 0, cpu_at_ = 0, waited_at_ = 0, heaviest_ = 0;

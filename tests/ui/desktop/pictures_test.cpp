@@ -1,6 +1,6 @@
 // Draws every view of the window, light and dark, and saves the pictures if PALIMPSEST_PICTURES names a folder
-// (docs/pictures is made this way, see docs/update.py). Always checks that nothing shown is clipped by its own
-// size, and that dark is darker than light.
+// (docs/pictures is made this way, see docs/update.py). Also checks that no widget is too small for its text, and
+// that dark pictures are darker than light ones.
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QDialog>
@@ -30,18 +30,18 @@ class PicturesTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
-    void first_start();
-    void reading();
-    void chat();
-    void document();
-    void sources_of_an_answer();
-    void map_by_heads();
-    void policy();
-    void comparison();
-    void search();
-    void command_palette();
-    void settings();
-    void about();
+    void the_first_start_is_drawn();
+    void a_reading_is_drawn();
+    void the_chat_is_drawn();
+    void the_document_is_drawn();
+    void the_sources_of_an_answer_are_drawn();
+    void the_map_of_all_heads_is_drawn();
+    void the_policy_panel_is_drawn();
+    void a_comparison_is_drawn();
+    void a_search_is_drawn();
+    void the_command_palette_is_drawn();
+    void the_settings_are_drawn();
+    void the_privacy_page_is_drawn();
     void first_start_with_a_model();
     void cleanupTestCase();
 
@@ -138,14 +138,14 @@ QDialog* PicturesTest::dialog() const
     return test::eventually(look) ? found : nullptr;
 }
 
-void PicturesTest::first_start()
+void PicturesTest::the_first_start_is_drawn()
 {
     QVERIFY(program_->window().tour());
     keep(QStringLiteral("first-start"));
     program_->window().tour()->leave();
 }
 
-void PicturesTest::reading()
+void PicturesTest::a_reading_is_drawn()
 {
     program_->window().open_paths({sample_});
     const auto is_under_way = [&] {
@@ -160,22 +160,22 @@ void PicturesTest::reading()
     QVERIFY(program_->settle());
 }
 
-void PicturesTest::chat()
+void PicturesTest::the_chat_is_drawn()
 {
     ask(QStringLiteral("What was in the seventeenth volume?"));
     keep(QStringLiteral("chat"));
 }
 
-void PicturesTest::document()
+void PicturesTest::the_document_is_drawn()
 {
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where the shading fades
+    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // the kept share changes visibly there
     QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("document"));
 }
 
-void PicturesTest::sources_of_an_answer()
+void PicturesTest::the_sources_of_an_answer_are_drawn()
 {
     program_->window().show_tab(Tab::Chat);
     ChatView* chat = program_->areas().chat()->view();
@@ -185,7 +185,7 @@ void PicturesTest::sources_of_an_answer()
     keep(QStringLiteral("sources"));
 }
 
-void PicturesTest::map_by_heads()
+void PicturesTest::the_map_of_all_heads_is_drawn()
 {
     RetentionView* map = program_->areas().map();
     QWidget* dock = map->parentWidget();
@@ -197,14 +197,14 @@ void PicturesTest::map_by_heads()
     dock->setProperty("floating", false);
 }
 
-void PicturesTest::policy()
+void PicturesTest::the_policy_panel_is_drawn()
 {
     program_->window().show_tab(Tab::Chat);
     program_->window().focus_policy();
     keep(QStringLiteral("policy"));
 }
 
-void PicturesTest::comparison()
+void PicturesTest::a_comparison_is_drawn()
 {
     program_->window().show_tab(Tab::Compare);
     CompareView* compare = program_->areas().compare();
@@ -219,7 +219,7 @@ void PicturesTest::comparison()
     keep(QStringLiteral("compare"));
 }
 
-void PicturesTest::search()
+void PicturesTest::a_search_is_drawn()
 {
     program_->window().show_tab(Tab::Chat);
     program_->trigger(ActionId::SearchLibrary);
@@ -236,7 +236,7 @@ void PicturesTest::search()
     field->clear();
 }
 
-void PicturesTest::command_palette()
+void PicturesTest::the_command_palette_is_drawn()
 {
     program_->trigger(ActionId::CommandPalette);
     QDialog* palette = dialog();
@@ -248,7 +248,7 @@ void PicturesTest::command_palette()
     palette->close();
 }
 
-void PicturesTest::settings()
+void PicturesTest::the_settings_are_drawn()
 {
     program_->trigger(ActionId::ShowSettings);
     QDialog* settings = dialog();
@@ -257,7 +257,7 @@ void PicturesTest::settings()
     settings->close();
 }
 
-void PicturesTest::about()
+void PicturesTest::the_privacy_page_is_drawn()
 {
     program_->trigger(ActionId::Privacy);
     QDialog* about = dialog();
@@ -268,7 +268,8 @@ void PicturesTest::about()
 
 namespace {
 
-// An open list is a separate window: draws it below its box, wherever the offscreen platform put it.
+// The open list of a combo box is a separate window, which the offscreen platform puts anywhere: draws it below the
+// box.
 QImage with_open_list(QWidget& window, QComboBox& box)
 {
     box.showPopup();

@@ -66,7 +66,7 @@ public:
         QCoreApplication::processEvents(); // delivers signals that are not frames
         return settled;
     }
-    // Waits for the areas too: laid out, loaded and painted.
+    // Waits until the areas are loaded, laid out and painted.
     bool comes_to_rest() { return ui::test::comes_to_rest(window_); }
     void say(const QString& question)
     {

@@ -1,4 +1,4 @@
-// The tour while the program is used: it follows what the user does, covers nothing, and appears only once.
+// The tour while the program is used: it advances with the user, covers no area, and starts by itself only once.
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QListView>
@@ -16,13 +16,13 @@ class TourTest : public QObject {
 private Q_SLOTS:
     void init();
     void cleanup() { program_.reset(); }
-    void a_step_that_was_done_goes_on();
-    void a_stopped_answer_is_none();
-    void going_on_leaves_the_user_where_he_is();
-    void it_covers_no_area();
-    void it_covers_no_hit();
-    void one_that_was_left_does_not_return();
-    void one_that_was_outlived_does_not_return();
+    void completing_a_task_advances_the_tour();
+    void a_stopped_answer_does_not_advance_the_tour();
+    void advancing_keeps_the_focus_and_the_shown_tab();
+    void the_tour_covers_no_area();
+    void the_tour_covers_no_search_hit();
+    void a_tour_that_was_left_does_not_start_again();
+    void a_tour_interrupted_by_closing_the_window_starts_only_from_the_menu();
 
 private:
     void start();
@@ -64,7 +64,7 @@ void TourTest::read_part()
     QCOMPARE(program_->failures(), QStringList());
 }
 
-void TourTest::a_step_that_was_done_goes_on()
+void TourTest::completing_a_task_advances_the_tour()
 {
     QCOMPARE(tour().step(), 0);
     read_part();
@@ -73,11 +73,11 @@ void TourTest::a_step_that_was_done_goes_on()
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     tour().back();
-    QCOMPARE(tour().step(), 1); // a finished step can be read again
+    QCOMPARE(tour().step(), 1); // back() can return to a step whose task is done
 }
 
 // Stops the engine at every frame that it publishes while it answers.
-void TourTest::a_stopped_answer_is_none()
+void TourTest::a_stopped_answer_does_not_advance_the_tour()
 {
     read_part();
     EngineThread& engine = program_->engine();
@@ -90,18 +90,17 @@ void TourTest::a_stopped_answer_is_none()
     QCOMPARE(tour().step(), 1);
 }
 
-void TourTest::going_on_leaves_the_user_where_he_is()
+void TourTest::advancing_keeps_the_focus_and_the_shown_tab()
 {
     read_part();
     program_->say(QStringLiteral("Who kept the light?"));
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     QCOMPARE(QApplication::focusWidget(), program_->areas().chat()->composer()->field());
-    QVERIFY(
-        program_->areas().chat()->view()->isVisible()); // the chat stays, though this step is about the document
+    QVERIFY(program_->areas().chat()->view()->isVisible()); // stays visible, although step 2 is about the document
 }
 
-void TourTest::it_covers_no_area()
+void TourTest::the_tour_covers_no_area()
 {
     QTabWidget* tabs = program_->window().findChild<QTabWidget*>();
     for (int step = 0; step < tour().steps(); ++step, tour().next()) {
@@ -114,7 +113,7 @@ void TourTest::it_covers_no_area()
     }
 }
 
-void TourTest::it_covers_no_hit()
+void TourTest::the_tour_covers_no_search_hit()
 {
     read_part();
     LibraryView& library = program_->window().library();
@@ -130,14 +129,14 @@ void TourTest::it_covers_no_hit()
     QVERIFY(!on_screen(tour()).intersects(on_screen(*hits)));
 }
 
-void TourTest::one_that_was_left_does_not_return()
+void TourTest::a_tour_that_was_left_does_not_start_again()
 {
     tour().leave();
     start();
     QVERIFY(!program_->window().tour());
 }
 
-void TourTest::one_that_was_outlived_does_not_return()
+void TourTest::a_tour_interrupted_by_closing_the_window_starts_only_from_the_menu()
 {
     QVERIFY(tour().isVisible());
     program_->window().close();

@@ -1,4 +1,4 @@
-// The window says what a session cannot do and how to solve it, for as long as the problem lasts.
+// While a session has a problem, such as turns that cannot be saved, the window names it and says how to solve it.
 #include <QAbstractButton>
 #include <QMessageBox>
 #include <QToolButton>
@@ -17,8 +17,8 @@ class TroubleTest : public QObject {
 private Q_SLOTS:
     void init();
     void cleanup();
-    void what_is_not_saved_is_saved_on_retry();
-    void what_is_not_saved_is_saved_with_the_next_answer();
+    void retry_saves_unsaved_turns_once_the_disk_has_room();
+    void unsaved_turns_are_saved_with_the_next_answer();
     void closing_asks_about_unsaved_turns();
     void a_session_without_its_model_is_shown_as_text();
 
@@ -74,7 +74,7 @@ void TroubleTest::fill_disk_and_ask()
     QVERIFY(retry());
 }
 
-void TroubleTest::what_is_not_saved_is_saved_on_retry()
+void TroubleTest::retry_saves_unsaved_turns_once_the_disk_has_room()
 {
     fill_disk_and_ask();
     QTest::mouseClick(retry(), Qt::LeftButton); // the disk is still full
@@ -89,7 +89,7 @@ void TroubleTest::what_is_not_saved_is_saved_on_retry()
     QVERIFY(!retry());
 }
 
-void TroubleTest::what_is_not_saved_is_saved_with_the_next_answer()
+void TroubleTest::unsaved_turns_are_saved_with_the_next_answer()
 {
     fill_disk_and_ask();
     disk_->heal();

@@ -37,7 +37,7 @@ size_t resident_bytes()
     return file.readAll().split(' ').at(1).toULongLong() * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The longest processor time of one turn of the event loop, which does not depend on other programs.
+// Measures the longest iteration of the event loop, in processor time, which does not depend on other programs.
 class LoopWatch {
 public:
     template<class Work>
@@ -64,27 +64,27 @@ std::string shown(const std::string& bytes)
 class DocumentViewTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void ten_million_tokens_never_hold_the_loop();
-    void memory_is_bounded();
-    void shows_the_bytes_of_the_source();
+    void ten_million_tokens_never_block_the_event_loop();
+    void memory_stays_bounded_while_jumping_through_a_text();
+    void the_view_shows_the_text_of_the_source();
     void resizing_keeps_the_token_at_the_top();
-    void keys_move_and_select();
-    void scroll_bar_goes_by_tokens();
-    void scripts_stand_where_they_are_hit();
-    void what_hides_is_shown();
-    void copies_the_bytes();
-    void copies_all_of_a_long_text_and_says_how_far_it_is();
-    void grows_in_place();
-    void is_accessible();
-    void describes_a_token();
+    void keys_move_the_caret_and_select();
+    void the_scroll_bar_counts_tokens();
+    void tokens_of_any_script_are_found_at_their_rectangles();
+    void invisible_characters_become_visible();
+    void a_copied_selection_is_the_text_of_its_tokens();
+    void copying_a_long_text_shows_progress_and_can_be_cancelled();
+    void a_growing_text_keeps_the_visible_range();
+    void the_view_is_accessible();
+    void a_description_says_which_lists_keep_a_token();
 };
 
-void DocumentViewTest::ten_million_tokens_never_hold_the_loop()
+void DocumentViewTest::ten_million_tokens_never_block_the_event_loop()
 {
     const SyntheticText text;
     const auto map = ragged_map(text.tokens, 32, 8);
     double longest = 0;
-    // A virtual machine can lose its processor unnoticed, so one of ten runs must hold the limit.
+    // A virtual machine can lose its processor unnoticed, so one run of ten within the limit is enough.
     for (int run = 0; run < 10; ++run) {
         LoopWatch watch;
         auto page = std::make_unique<DocumentPage>();
@@ -113,7 +113,7 @@ void DocumentViewTest::ten_million_tokens_never_hold_the_loop()
     QVERIFY2(longest <= longest_gap_ms, qPrintable(QString::number(longest)));
 }
 
-void DocumentViewTest::memory_is_bounded()
+void DocumentViewTest::memory_stays_bounded_while_jumping_through_a_text()
 {
     const SyntheticText text;
     auto view = view_of(text.source());
@@ -135,7 +135,7 @@ void DocumentViewTest::memory_is_bounded()
     QVERIFY(after < before + slowness * (size_t{24} << 20));
 }
 
-void DocumentViewTest::shows_the_bytes_of_the_source()
+void DocumentViewTest::the_view_shows_the_text_of_the_source()
 {
     const SyntheticText text;
     auto view = view_of(text.source());
@@ -174,7 +174,7 @@ void DocumentViewTest::resizing_keeps_the_token_at_the_top()
     }
 }
 
-void DocumentViewTest::keys_move_and_select()
+void DocumentViewTest::keys_move_the_caret_and_select()
 {
     const SyntheticText text;
     auto view = view_of(text.source());
@@ -225,7 +225,7 @@ void DocumentViewTest::keys_move_and_select()
     QCOMPARE(view->selection().first, view->selection().last);
 }
 
-void DocumentViewTest::scroll_bar_goes_by_tokens()
+void DocumentViewTest::the_scroll_bar_counts_tokens()
 {
     const SyntheticText text;
     auto view = view_of(text.source());
@@ -248,7 +248,7 @@ void DocumentViewTest::scroll_bar_goes_by_tokens()
     QCOMPARE(view->text_layout().visible_range().first, uint64_t{0});
 }
 
-void DocumentViewTest::scripts_stand_where_they_are_hit()
+void DocumentViewTest::tokens_of_any_script_are_found_at_their_rectangles()
 {
     // Latin, Hebrew, Arabic, Chinese, and a letter whose accent is a token of its own.
     const std::vector<std::string> tokens = {"The",   " keeper\n",  "שלום", " עולם", " טוב\n",
@@ -258,7 +258,7 @@ void DocumentViewTest::scripts_stand_where_they_are_hit()
     QVERIFY(arrives(*view));
     for (uint64_t token = 0; token < tokens.size(); ++token) {
         QCOMPARE(shown(view->text_layout().token_text(token).toStdString()), shown(tokens[token]));
-        if (token == 11) continue; // combines with the letter before it
+        if (token == 11) continue; // the accent, which has no rectangle of its own
         const QRect rect = view->text_layout().rect_of(token);
         QVERIFY(rect.width() > 0);
         QCOMPARE(view->text_layout().token_at(rect.center()).value_or(99), token);
@@ -271,11 +271,11 @@ void DocumentViewTest::scripts_stand_where_they_are_hit()
     view->activateWindow();
     view->setFocus();
     view->set_caret(2);
-    QTest::keyClick(view.get(), Qt::Key_Left); // forward in Hebrew
+    QTest::keyClick(view.get(), Qt::Key_Left); // moves forward in Hebrew text
     QCOMPARE(view->caret(), uint64_t{3});
 }
 
-void DocumentViewTest::what_hides_is_shown()
+void DocumentViewTest::invisible_characters_become_visible()
 {
     auto view = view_of(source_of(
         {"a", std::string("\0", 1), "\xE2\x80\xAE", "b", "\x1B", "\xEF\xBB\xBF", "\xF0\x9D\x84\x9E", "\tc"}));
@@ -284,7 +284,7 @@ void DocumentViewTest::what_hides_is_shown()
     QCOMPARE(view->text_layout().token_text(2), QString::fromUtf8("‹U+202E›"));
 }
 
-void DocumentViewTest::copies_the_bytes()
+void DocumentViewTest::a_copied_selection_is_the_text_of_its_tokens()
 {
     const SyntheticText text;
     auto view = view_of(text.source());
@@ -299,7 +299,7 @@ void DocumentViewTest::copies_the_bytes()
     EVENTUALLY_EQUAL(QGuiApplication::clipboard()->text(), QString::fromStdString(expected));
 }
 
-void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
+void DocumentViewTest::copying_a_long_text_shows_progress_and_can_be_cancelled()
 {
     const SyntheticText text{4'500'000};
     DocumentPage page;
@@ -313,7 +313,7 @@ void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
     view.copy();
     EVENTUALLY(page.copy_bar()->isVisible());
     view.jump_to(2'000'000);
-    QVERIFY(arrives(view)); // while it copies
+    QVERIFY(arrives(view)); // during the copy
     QVERIFY(page.copy_bar()->isVisible());
     EVENTUALLY(!page.copy_bar()->isVisible());
     std::string expected;
@@ -330,7 +330,7 @@ void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
     QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("before"));
 }
 
-void DocumentViewTest::grows_in_place()
+void DocumentViewTest::a_growing_text_keeps_the_visible_range()
 {
     SyntheticText text{100'000};
     const auto source = text.source();
@@ -340,7 +340,7 @@ void DocumentViewTest::grows_in_place()
     const StreamRange seen = view->text_layout().visible_range();
     SyntheticText longer{150'000};
     source->set_outline(longer.outline(), [=] { return std::make_unique<tests::SyntheticPages>(longer); });
-    QVERIFY(view->text_layout().is_complete()); // the pages that both have in common were kept
+    QVERIFY(view->text_layout().is_complete()); // the pages that both texts have in common are still loaded
     QCOMPARE(view->text_layout().visible_range(), seen);
     view->jump_to(149'999);
     QVERIFY(arrives(*view));
@@ -355,7 +355,7 @@ void DocumentViewTest::grows_in_place()
     QCOMPARE(view->text_layout().visible_range().first, uint64_t{0});
 }
 
-void DocumentViewTest::is_accessible()
+void DocumentViewTest::the_view_is_accessible()
 {
     const SyntheticText text{20'000};
     DocumentPage page;
@@ -392,7 +392,7 @@ void DocumentViewTest::is_accessible()
     QCOMPARE(end, shown.offset_of(1006));
 }
 
-void DocumentViewTest::describes_a_token()
+void DocumentViewTest::a_description_says_which_lists_keep_a_token()
 {
     const SyntheticText text{5'000};
     auto map = std::make_shared<engine::RetentionMap>();

@@ -1,4 +1,4 @@
-// The past of a text: the index of eviction events, and the bar that replays it.
+// Past states of a text: the index of eviction events, and the time bar that replays them.
 #include <QLabel>
 #include <QSlider>
 #include <QTest>
@@ -36,7 +36,7 @@ ChunkClock plain_clock(uint64_t tokens, int chunk)
     return {outline, chunk};
 }
 
-// A chunk is complete once all of its tokens were read.
+// Counts the layers that keep `token` after `read` tokens. An event counts once all tokens of its chunk are read.
 int plain_holding(const std::vector<engine::EvictionEvent>& events, int layers, uint64_t token, uint64_t read,
                   const ChunkClock& clock)
 {
@@ -51,14 +51,14 @@ int plain_holding(const std::vector<engine::EvictionEvent>& events, int layers, 
 class FadingTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void the_past_is_a_plain_replay();
-    void a_coarse_past_says_so();
-    void chunks_follow_what_was_fed();
-    void time_bar_replays();
-    void a_record_is_read_again_only_once_it_is_another();
+    void a_past_state_equals_a_plain_count_of_the_events();
+    void the_time_bar_says_when_one_token_represents_several();
+    void a_document_ends_its_chunk_and_a_generated_token_is_a_chunk();
+    void the_time_bar_shows_and_replays_past_states();
+    void a_fade_record_is_read_again_only_after_a_change();
 };
 
-void FadingTest::the_past_is_a_plain_replay()
+void FadingTest::a_past_state_equals_a_plain_count_of_the_events()
 {
     TextOutline chat{.tokens = 3000, .parts = {}, .headings = {}};
     chat.parts = {{.range = {0, 2000}, .kind = PartKind::Document},
@@ -84,7 +84,7 @@ void FadingTest::the_past_is_a_plain_replay()
     }
 }
 
-void FadingTest::a_coarse_past_says_so()
+void FadingTest::the_time_bar_says_when_one_token_represents_several()
 {
     const ChunkClock clock = plain_clock(4000, 80);
     const auto events = random_events(4000, 4, 50, 19);
@@ -106,7 +106,7 @@ void FadingTest::a_coarse_past_says_so()
     QVERIFY(long_book.tokens_per_cell() > 1 && long_book.chunks_per_step() > 1);
 }
 
-void FadingTest::chunks_follow_what_was_fed()
+void FadingTest::a_document_ends_its_chunk_and_a_generated_token_is_a_chunk()
 {
     TextOutline outline{.tokens = 2070, .parts = {}, .headings = {}};
     outline.parts = {{.range = {0, 5}},
@@ -115,7 +115,7 @@ void FadingTest::chunks_follow_what_was_fed()
                      {.range = {2020, 2050}, .kind = PartKind::Answer},
                      {.range = {2050, 2070}, .kind = PartKind::Question}};
     const ChunkClock clock(outline, 512);
-    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // the end of a document ends its chunk
+    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // document, question, answer, question
     QCOMPARE(clock.tokens_at(0), uint64_t{0});
     QCOMPARE(clock.tokens_at(2), uint64_t{1024});
     QCOMPARE(clock.tokens_at(4), uint64_t{2000});
@@ -124,7 +124,7 @@ void FadingTest::chunks_follow_what_was_fed()
     QCOMPARE(clock.tokens_at(36), uint64_t{2070});
 }
 
-void FadingTest::time_bar_replays()
+void FadingTest::the_time_bar_shows_and_replays_past_states()
 {
     const SyntheticText text{20'000};
     const auto events = random_events(400, 3, 39, 23);
@@ -171,7 +171,7 @@ void FadingTest::time_bar_replays()
     EVENTUALLY(!page.time_bar()->isEnabled());
 }
 
-void FadingTest::a_record_is_read_again_only_once_it_is_another()
+void FadingTest::a_fade_record_is_read_again_only_after_a_change()
 {
     const SyntheticText text{20'000};
     const auto source = text.source();
@@ -190,11 +190,11 @@ void FadingTest::a_record_is_read_again_only_once_it_is_another()
         page.set_fading(record, 3, 512);
         EVENTUALLY_EQUAL(asked, before + 1);
         EVENTUALLY_EQUAL(read, reads);
-        QVERIFY(test::stays([&] { return read == reads; }, 50)); // not read once too often
+        QVERIFY(test::stays([&] { return read == reads; }, 50)); // read() is not called again
         EVENTUALLY(page.time_bar()->isEnabled());
     };
     set(1);
-    set(1); // unchanged: it is not read again
+    set(1); // the record is unchanged, so it is not read again
     ++row;
     set(2);
     source->set_outline(SyntheticText{30'000}.outline(),

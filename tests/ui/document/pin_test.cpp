@@ -16,10 +16,10 @@ using tests::SyntheticText;
 class PinTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_pin_has_its_price();
+    void the_page_shows_the_price_of_a_pin();
 };
 
-void PinTest::a_pin_has_its_price()
+void PinTest::the_page_shows_the_price_of_a_pin()
 {
     const SyntheticText text{20'000};
     const auto map = ragged_map(text.tokens, 3, 2);
@@ -59,7 +59,7 @@ void PinTest::a_pin_has_its_price()
     QSignalSpy unwanted(&page, &DocumentPage::unpin_wanted);
     for (QAction* action : page.actions())
         if (action->text() == QStringLiteral("Unpin")) action->trigger();
-    page.set_source(text.source()); // only the caller changes pins
+    page.set_source(text.source()); // pins stay until the caller sets others
     QVERIFY(page.view()->describe(150).contains(QStringLiteral("pinned")));
     QCOMPARE(unwanted.size(), 1);
     QCOMPARE(unwanted.at(0).at(0).value<StreamRange>(), range);

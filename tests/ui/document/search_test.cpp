@@ -26,12 +26,12 @@ class SearchTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void find_agrees_with_a_plain_search();
-    void find_bar_counts_and_goes_on();
-    void a_part_that_cannot_be_read_is_said();
-    void escape_closes_the_bar_before_the_windows_shortcut();
-    void another_text_leaves_the_focus_where_it_is();
-    void a_whole_text_that_is_selected_holds_nothing_up();
-    void what_was_found_elsewhere_stays_framed();
+    void the_find_bar_counts_matches_and_moves_between_them();
+    void the_find_bar_says_that_a_page_cannot_be_read();
+    void escape_closes_the_find_bar_before_it_triggers_a_shortcut();
+    void another_text_does_not_move_the_focus();
+    void find_does_not_block_when_a_whole_text_is_selected();
+    void a_match_found_in_the_library_stays_framed();
 };
 
 void SearchTest::find_agrees_with_a_plain_search()
@@ -73,7 +73,7 @@ void SearchTest::find_agrees_with_a_plain_search()
     QVERIFY(over_borders > 0);
 }
 
-void SearchTest::find_bar_counts_and_goes_on()
+void SearchTest::the_find_bar_counts_matches_and_moves_between_them()
 {
     const SyntheticText text{300'000};
     DocumentPage page;
@@ -100,7 +100,7 @@ void SearchTest::find_bar_counts_and_goes_on()
     QVERIFY(page.find_bar()->matches().empty());
 }
 
-void SearchTest::a_part_that_cannot_be_read_is_said()
+void SearchTest::the_find_bar_says_that_a_page_cannot_be_read()
 {
     class Torn : public tests::SyntheticPages {
     public:
@@ -130,7 +130,7 @@ void SearchTest::a_part_that_cannot_be_read_is_said()
     QVERIFY(page.find_bar()->words().contains(QStringLiteral("cannot be read")));
 }
 
-void SearchTest::escape_closes_the_bar_before_the_windows_shortcut()
+void SearchTest::escape_closes_the_find_bar_before_it_triggers_a_shortcut()
 {
     QWidget window;
     QVBoxLayout column(&window);
@@ -157,7 +157,7 @@ void SearchTest::escape_closes_the_bar_before_the_windows_shortcut()
     QCOMPARE(stopped, 1);
 }
 
-void SearchTest::another_text_leaves_the_focus_where_it_is()
+void SearchTest::another_text_does_not_move_the_focus()
 {
     QWidget window;
     QVBoxLayout column(&window);
@@ -177,7 +177,7 @@ void SearchTest::another_text_leaves_the_focus_where_it_is()
     QVERIFY(field->hasFocus());
 }
 
-void SearchTest::a_whole_text_that_is_selected_holds_nothing_up()
+void SearchTest::find_does_not_block_when_a_whole_text_is_selected()
 {
     const SyntheticText text;
     DocumentPage page;
@@ -193,7 +193,7 @@ void SearchTest::a_whole_text_that_is_selected_holds_nothing_up()
     };
     const QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
     page.view()->select({0, text.tokens - 5000});
-    page.view()->jump_to(text.tokens - 1); // nothing of the selection is visible
+    page.view()->jump_to(text.tokens - 1); // no selected text is visible
     QVERIFY(arrives(*page.view()));
     const double passed = find_selected();
     QVERIFY2(passed < 50, qPrintable(QString::number(passed)));
@@ -204,7 +204,7 @@ void SearchTest::a_whole_text_that_is_selected_holds_nothing_up()
     QVERIFY(line->text().startsWith(QStringLiteral("Chapter 0")));
 }
 
-void SearchTest::what_was_found_elsewhere_stays_framed()
+void SearchTest::a_match_found_in_the_library_stays_framed()
 {
     const SyntheticText text;
     DocumentPage page;

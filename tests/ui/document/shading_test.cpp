@@ -1,4 +1,4 @@
-// The share of lists that keep a token: its computation and its colours.
+// The share of lists that keep a token is computed correctly, and its colours are readable.
 #include <QTest>
 #include <random>
 
@@ -15,12 +15,12 @@ using tests::SyntheticText;
 class ShadingTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void shades_are_a_plain_count();
-    void pixels_have_the_shade();
+    void the_kept_share_equals_a_plain_count();
+    void tokens_are_painted_in_their_shade();
     void text_is_readable_on_every_shade();
 };
 
-void ShadingTest::shades_are_a_plain_count()
+void ShadingTest::the_kept_share_equals_a_plain_count()
 {
     const SyntheticText text{200'000};
     const auto map = ragged_map(text.tokens, 9, 5);
@@ -30,7 +30,7 @@ void ShadingTest::shades_are_a_plain_count()
     std::mt19937_64 random(13);
     int some = 0;
     for (int i = 0; i < 1000; ++i) {
-        // Half of them are kept tokens: most random tokens are in no list.
+        // Every second token is taken from a list, because most random tokens are in none.
         const auto& list = map->tokens[random() % map->tokens.size()];
         const uint64_t token = i % 2 == 0 ? random() % text.tokens : list[random() % list.size()];
         const int held = plain_count(*map, token);
@@ -47,11 +47,11 @@ void ShadingTest::shades_are_a_plain_count()
     QVERIFY(some > 500);
 }
 
-void ShadingTest::pixels_have_the_shade()
+void ShadingTest::tokens_are_painted_in_their_shade()
 {
     const SyntheticText text{100'000};
     auto map = std::make_shared<engine::RetentionMap>(*ragged_map(text.tokens, 4, 2));
-    map->tokens_seen = 50'060; // tokens from here on were not read yet
+    map->tokens_seen = 50'060; // tokens from this one on are not read yet
     for (auto& list : map->tokens)
         for (uint32_t token = 50'004; token < 50'060;
              token += 1 + static_cast<uint32_t>(&list - map->tokens.data()))

@@ -1,5 +1,5 @@
-// Shared by the tests of the document: a view of a generated text, lists of its kept tokens, and waiting for its
-// pages.
+// Shared by the tests of the document: makes a view of a generated text and lists of its kept tokens, and waits for
+// its pages.
 #pragma once
 
 #include <QTest>
@@ -13,7 +13,7 @@
 
 namespace palimpsest::ui {
 
-// Lists of different lengths that end with the newest tokens.
+// Returns lists of different lengths, each with the newest tokens.
 inline std::shared_ptr<const engine::RetentionMap> ragged_map(uint64_t tokens, int layers, int heads,
                                                               uint32_t seed = 7)
 {

@@ -1,4 +1,4 @@
-// A stream of any length that is generated as it is read; nothing of it is stored.
+// A stream of any length that is generated while it is read and stored nowhere.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace palimpsest::tests {
 
-// Prose: lines of about a dozen words, sometimes a paragraph of thousands without a line end, chapters every 50,000
-// tokens, and some tokens that are single bytes of longer characters.
+// Prose in lines of about a dozen words, with a chapter every 50,000 tokens. Each chapter has one paragraph of
+// thousands of words without a line end, and tokens that are single bytes of a longer character.
 struct SyntheticText {
     uint64_t tokens = 10'000'000;
 
@@ -19,7 +19,7 @@ struct SyntheticText {
         x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
         return x ^ (x >> 31);
     }
-    // The token at stream index `at`, for a document that begins at 1.
+    // Returns the text of the token at stream index `at`. The document begins at 1.
     std::string text(uint64_t at) const
     {
         static constexpr const char* parts[] = {"an", "river", "light", "to",   "keeper", "storm",

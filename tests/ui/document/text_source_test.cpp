@@ -1,4 +1,4 @@
-// The text behind the document: read from the database, cut into blocks, and damaged.
+// The text of the document view: how it is read from the database and cut into blocks, and how damage is reported.
 #include <QSemaphore>
 #include <QSignalSpy>
 #include <QTest>
@@ -19,16 +19,16 @@ using tests::SyntheticText;
 class TextSourceTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_block_is_the_same_from_anywhere();
-    void reads_a_stored_session();
-    void messages_spell_their_tokens();
-    void a_damaged_text_is_said();
-    void what_cannot_be_opened_is_not_an_empty_text();
-    void its_end_waits_for_nothing();
-    void bytes_lead_to_the_tokens_that_spell_them();
+    void a_block_is_the_same_for_each_of_its_tokens();
+    void a_stored_session_is_read_from_the_database();
+    void the_text_of_a_message_is_divided_among_its_tokens();
+    void a_damaged_text_is_reported_once();
+    void a_text_that_cannot_be_opened_fails_and_is_not_empty();
+    void the_destructor_does_not_wait_for_a_read();
+    void bytes_are_located_as_the_tokens_that_spell_them();
 };
 
-void TextSourceTest::a_block_is_the_same_from_anywhere()
+void TextSourceTest::a_block_is_the_same_for_each_of_its_tokens()
 {
     const SyntheticText text{100'000};
     const auto source = text.source();
@@ -53,7 +53,7 @@ void TextSourceTest::a_block_is_the_same_from_anywhere()
     }
 }
 
-void TextSourceTest::reads_a_stored_session()
+void TextSourceTest::a_stored_session_is_read_from_the_database()
 {
     tests::ScratchDatabase scratch;
     const SyntheticText text{150'000};
@@ -124,7 +124,7 @@ void TextSourceTest::reads_a_stored_session()
     QVERIFY(record.mark() != mark);
 }
 
-void TextSourceTest::messages_spell_their_tokens()
+void TextSourceTest::the_text_of_a_message_is_divided_among_its_tokens()
 {
     const std::vector<std::string> surfaces = {"", " Who", " kept", " it", "?", "user\n"};
     const TokenBytes bytes = [&](engine::TokenId id) -> const std::string& {
@@ -141,7 +141,7 @@ void TextSourceTest::messages_spell_their_tokens()
         QVERIFY(end % 2 == 0); // never within a character
 }
 
-void TextSourceTest::a_damaged_text_is_said()
+void TextSourceTest::a_damaged_text_is_reported_once()
 {
     class Damaged : public PageReader {
         [[noreturn]] static void refuse()
@@ -172,7 +172,7 @@ void TextSourceTest::a_damaged_text_is_said()
     QVERIFY(!source->locate(2, {3, 5}, this, [](StreamRange) {}));
 }
 
-void TextSourceTest::what_cannot_be_opened_is_not_an_empty_text()
+void TextSourceTest::a_text_that_cannot_be_opened_fails_and_is_not_empty()
 {
     const SyntheticText text{1000};
     TextSource source(text.outline(), []() -> std::unique_ptr<PageReader> {
@@ -194,7 +194,7 @@ void TextSourceTest::what_cannot_be_opened_is_not_an_empty_text()
     QVERIFY(failed.size() >= 2 && failed.back()[0].toString().contains(QStringLiteral("PAL-DB-01")));
 }
 
-void TextSourceTest::its_end_waits_for_nothing()
+void TextSourceTest::the_destructor_does_not_wait_for_a_read()
 {
     class Slow : public tests::SyntheticPages {
     public:
@@ -219,12 +219,12 @@ void TextSourceTest::its_end_waits_for_nothing()
     source->fetch({0, text.tokens});
     QVERIFY(began->tryAcquire(1, 5000));
     source.reset();      // must not wait for the read
-    may_end->release(1); // after one page, the read ends
+    may_end->release(1); // lets the reader return one page, after which it must stop
     QVERIFY(QThreadPool::globalInstance()->waitForDone(5000));
     QCOMPARE(began->available(), 0);
 }
 
-void TextSourceTest::bytes_lead_to_the_tokens_that_spell_them()
+void TextSourceTest::bytes_are_located_as_the_tokens_that_spell_them()
 {
     tests::ScratchDatabase scratch;
     const SyntheticText text{150'000};
@@ -245,7 +245,7 @@ void TextSourceTest::bytes_lead_to_the_tokens_that_spell_them()
     TextSource source(outline, stored_pages(file, outline, {}));
     for (const size_t at : {size_t{0}, size_t{1}, size_t{1000}, size_t{65'535}, size_t{65'536}, size_t{139'999}}) {
         const uint64_t first = at < 2 ? at : at - 2;
-        // The search begins within the first token if that has several bytes.
+        // If the first token has several bytes, the located range begins within it.
         const ByteRange bytes{tokens[first].begin, tokens[at].end};
         StreamRange found;
         const uint64_t inside = tokens[first].end - tokens[first].begin > 1 ? 1 : 0;

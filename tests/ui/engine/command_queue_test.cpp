@@ -1,4 +1,4 @@
-// The command queue alone.
+// The command queue, without the engine thread.
 #include <QTest>
 #include <thread>
 
@@ -9,13 +9,13 @@ namespace palimpsest::ui {
 class CommandQueueTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void commands_come_in_order();
-    void what_waits_can_be_taken_back();
-    void what_runs_is_asked_to_stop_and_what_waits_goes_on();
-    void all_can_be_cancelled();
-    void short_commands_cut_in();
-    void one_that_may_not_cut_in_now_keeps_its_place();
-    void what_was_stopped_may_go_on_until_it_is_stopped_again();
+    void commands_run_in_order();
+    void a_waiting_command_can_be_cancelled();
+    void cancelling_stops_the_running_command_and_no_waiting_one();
+    void cancel_all_stops_running_and_waiting_commands();
+    void a_short_command_may_interleave();
+    void a_command_that_may_not_interleave_yet_keeps_its_place();
+    void a_stopped_command_may_continue_until_it_is_stopped_again();
     void a_closed_queue_ends_once_it_is_empty();
 };
 
@@ -28,7 +28,7 @@ Command nothing()
 
 } // namespace
 
-void CommandQueueTest::commands_come_in_order()
+void CommandQueueTest::commands_run_in_order()
 {
     CommandQueue queue;
     QVERIFY(queue.is_idle());
@@ -44,7 +44,7 @@ void CommandQueueTest::commands_come_in_order()
     QVERIFY(queue.is_idle());
 }
 
-void CommandQueueTest::what_waits_can_be_taken_back()
+void CommandQueueTest::a_waiting_command_can_be_cancelled()
 {
     CommandQueue queue;
     const CommandId first = queue.push(nothing()), second = queue.push(nothing());
@@ -53,21 +53,21 @@ void CommandQueueTest::what_waits_can_be_taken_back()
     QCOMPARE(queue.next()->id, second);
 }
 
-void CommandQueueTest::what_runs_is_asked_to_stop_and_what_waits_goes_on()
+void CommandQueueTest::cancelling_stops_the_running_command_and_no_waiting_one()
 {
     CommandQueue queue;
     const CommandId first = queue.push(nothing());
     queue.push(nothing());
     const auto running = queue.next();
     QVERIFY(!running->stop.stop_requested());
-    QVERIFY(!queue.cancel(first)); // it is running, not waiting
+    QVERIFY(!queue.cancel(first)); // false: it already runs
     QVERIFY(running->stop.stop_requested());
     queue.finish();
     queue.stop_running(); // nothing runs
     QVERIFY(!queue.next()->stop.stop_requested());
 }
 
-void CommandQueueTest::all_can_be_cancelled()
+void CommandQueueTest::cancel_all_stops_running_and_waiting_commands()
 {
     CommandQueue queue;
     queue.push(nothing());
@@ -79,7 +79,7 @@ void CommandQueueTest::all_can_be_cancelled()
     QVERIFY(queue.is_idle());
 }
 
-void CommandQueueTest::short_commands_cut_in()
+void CommandQueueTest::a_short_command_may_interleave()
 {
     CommandQueue queue;
     queue.push(nothing());
@@ -91,7 +91,7 @@ void CommandQueueTest::short_commands_cut_in()
     QCOMPARE(queue.waiting(), 1);
 }
 
-void CommandQueueTest::one_that_may_not_cut_in_now_keeps_its_place()
+void CommandQueueTest::a_command_that_may_not_interleave_yet_keeps_its_place()
 {
     CommandQueue queue;
     bool may = false;
@@ -109,7 +109,7 @@ void CommandQueueTest::one_that_may_not_cut_in_now_keeps_its_place()
     QCOMPARE(queue.take_interleaved()->id, third);
 }
 
-void CommandQueueTest::what_was_stopped_may_go_on_until_it_is_stopped_again()
+void CommandQueueTest::a_stopped_command_may_continue_until_it_is_stopped_again()
 {
     CommandQueue queue;
     const CommandId first = queue.push(nothing());

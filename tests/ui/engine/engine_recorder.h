@@ -1,4 +1,4 @@
-// Records all signals of the engine thread, on the thread that made this.
+// Records all signals of the engine thread, on the thread that created the recorder.
 #pragma once
 
 #include <QObject>

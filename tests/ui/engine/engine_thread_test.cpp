@@ -25,50 +25,50 @@ class EngineThreadTest : public QObject {
 private Q_SLOTS:
     void init();
     void cleanup();
-    void a_document_is_read_and_asked_about();
-    void a_session_goes_on_after_a_restart();
-    void an_answer_is_stopped_and_made_anew();
+    void a_question_about_a_document_is_answered();
+    void a_session_is_the_same_after_a_restart();
+    void an_answer_is_stopped_and_regenerated();
     void an_edited_question_begins_a_branch();
-    void the_last_turn_is_taken_back();
-    void questions_wait_for_the_reading_and_can_be_taken_back();
-    void a_stopped_reading_goes_on();
-    void the_policy_changes_here_or_from_the_start();
+    void undo_removes_the_last_turn();
+    void questions_wait_for_the_reading_and_can_be_cancelled();
+    void a_stopped_reading_can_be_continued();
+    void the_policy_changes_here_or_in_a_new_session();
     void passages_are_pinned_and_unpinned();
-    void other_sessions_are_renamed_while_one_reads();
+    void another_session_can_be_renamed_during_a_reading();
     void sessions_are_exported_imported_forked_and_removed();
-    void pasted_text_is_a_document();
-    void what_was_removed_is_gone_though_the_program_ends();
+    void pasted_text_becomes_a_document();
+    void sessions_are_removed_even_if_the_engine_ends_at_once();
     void a_question_without_a_session_begins_one();
-    void what_is_not_saved_leaves_nothing();
-    void what_is_wrong_is_said_in_a_sentence();
-    void frames_are_told_once_until_they_are_taken();
-    void what_is_kept_is_shown_as_it_is();
-    void an_answer_that_cannot_be_stored_stays_until_it_is();
-    void where_a_device_is_lost_all_goes_on_without_it();
-    void a_device_that_is_lost_beside_the_session_is_used_no_more();
-    void a_document_that_is_not_taken_in_leaves_what_was_open();
-    void a_stopped_import_leaves_nothing();
-    void what_cannot_be_opened_leaves_what_was_open();
-    void a_session_without_its_model_is_its_text();
-    void a_session_goes_on_with_the_products_it_was_begun_with();
-    void pasted_text_of_an_unsaved_session_comes_to_no_disk();
+    void an_unsaved_session_cannot_be_opened_again();
+    void a_failure_is_reported_as_a_sentence();
+    void a_frame_is_signalled_once_until_it_is_taken();
+    void the_published_map_is_that_of_the_telemetry();
+    void an_answer_that_cannot_be_stored_stays_in_memory_until_it_can();
+    void a_session_continues_on_another_device_when_its_own_is_lost();
+    void a_device_lost_outside_the_session_is_not_used_again();
+    void the_open_session_stays_open_if_a_document_cannot_be_imported();
+    void a_stopped_import_stores_nothing();
+    void the_open_session_stays_open_if_another_cannot_be_opened();
+    void a_session_without_its_model_is_shown_as_text();
+    void a_session_keeps_its_product_type();
+    void pasted_text_of_an_unsaved_session_is_not_written_to_disk();
     void long_names_are_shortened();
-    void a_session_that_is_being_opened_is_renamed_and_removed_once_it_is();
+    void a_session_can_be_renamed_and_removed_while_it_is_being_opened();
 
 private:
-    QString book(int copies = 1) const; // part of the sample
+    QString book(int copies = 1) const; // path of a file with the beginning of the sample, `copies` times
     std::shared_ptr<const SessionFacts> facts() const { return told_->facts(); }
     QString failure() const { return told_->failure(); }
     void start(const QString& database);
     QStringList sessions_in_library();
-    void change_database(const char* sql); // without the engine's knowledge
+    void change_database(const char* sql); // changes rows behind the engine's back
     bool wait_until_idle(int milliseconds = 120000) const;
     bool wait_for_share(Activity activity, double share) const;
     void begin(const QString& name, const QString& policy = QStringLiteral("treekv"), int copies = 1);
 
     QTemporaryDir folder_;
     std::unique_ptr<EngineThread> engine_;
-    std::unique_ptr<EngineRecorder> told_; // of the engine that was started last
+    std::unique_ptr<EngineRecorder> told_; // records the engine that was started last
     int number_ = 0;
 };
 
@@ -93,7 +93,7 @@ bool EngineThreadTest::wait_until_idle(int milliseconds) const
 
 void EngineThreadTest::start(const QString& database)
 {
-    engine_.reset(); // only one at a time can open the database
+    engine_.reset(); // ends first, because only one engine at a time can open the database
     engine_ = std::make_unique<EngineThread>(database);
     told_ = std::make_unique<EngineRecorder>(*engine_);
     engine_->set_sampling({}, 24);
@@ -143,7 +143,7 @@ void EngineThreadTest::cleanup()
     engine_.reset();
 }
 
-void EngineThreadTest::a_document_is_read_and_asked_about()
+void EngineThreadTest::a_question_about_a_document_is_answered()
 {
     begin(QStringLiteral("Ashford"));
     QCOMPARE(told_->readings, (std::vector{std::pair(QStringLiteral("book1.md"), true)}));
@@ -174,7 +174,7 @@ void EngineThreadTest::a_document_is_read_and_asked_about()
     }
 }
 
-void EngineThreadTest::a_session_goes_on_after_a_restart()
+void EngineThreadTest::a_session_is_the_same_after_a_restart()
 {
     begin(QStringLiteral("Ashford"));
     engine_->ask(QStringLiteral("Who kept the light?"));
@@ -192,7 +192,7 @@ void EngineThreadTest::a_session_goes_on_after_a_restart()
     QCOMPARE(engine_->frame()->kept->tokens, frame->kept->tokens);
 }
 
-void EngineThreadTest::an_answer_is_stopped_and_made_anew()
+void EngineThreadTest::an_answer_is_stopped_and_regenerated()
 {
     begin(QStringLiteral("Ashford"));
     engine_->set_sampling({}, 100000);
@@ -236,7 +236,7 @@ void EngineThreadTest::an_edited_question_begins_a_branch()
     QCOMPARE(facts()->turns[2].text, QStringLiteral("Second?"));
 }
 
-void EngineThreadTest::the_last_turn_is_taken_back()
+void EngineThreadTest::undo_removes_the_last_turn()
 {
     begin(QStringLiteral("Ashford"));
     const uint64_t before = engine_->frame()->telemetry.tokens_seen;
@@ -247,7 +247,7 @@ void EngineThreadTest::the_last_turn_is_taken_back()
     QCOMPARE(engine_->frame()->telemetry.tokens_seen, before);
 }
 
-void EngineThreadTest::questions_wait_for_the_reading_and_can_be_taken_back()
+void EngineThreadTest::questions_wait_for_the_reading_and_can_be_cancelled()
 {
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256")}, {book(6)});
     const CommandId first = engine_->ask(QStringLiteral("Waits?"));
@@ -261,7 +261,7 @@ void EngineThreadTest::questions_wait_for_the_reading_and_can_be_taken_back()
             told_->finished.end());
 }
 
-void EngineThreadTest::a_stopped_reading_goes_on()
+void EngineThreadTest::a_stopped_reading_can_be_continued()
 {
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256"), .chunk = 64},
                            {book(8)});
@@ -286,7 +286,7 @@ void EngineThreadTest::a_stopped_reading_goes_on()
     QCOMPARE(told_->readings, (std::vector{std::pair(QStringLiteral("long"), true)}));
 }
 
-void EngineThreadTest::the_policy_changes_here_or_from_the_start()
+void EngineThreadTest::the_policy_changes_here_or_in_a_new_session()
 {
     begin(QStringLiteral("Ashford"));
     const NewSession request{.policy = QStringLiteral("streaming"), .budget = QStringLiteral("64"), .chunk = 64};
@@ -336,7 +336,7 @@ void EngineThreadTest::passages_are_pinned_and_unpinned()
     QVERIFY(facts()->pins.empty());
 }
 
-void EngineThreadTest::other_sessions_are_renamed_while_one_reads()
+void EngineThreadTest::another_session_can_be_renamed_during_a_reading()
 {
     begin(QStringLiteral("short"));
     told_->readings.clear();
@@ -346,8 +346,8 @@ void EngineThreadTest::other_sessions_are_renamed_while_one_reads()
     told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
     QVERIFY(test::eventually([&] { return told_->library_changes > 0; }));
-    QVERIFY(told_->readings.empty()); // it did not wait for the reading
-    // These wait, and report under their own command ids.
+    QVERIFY(told_->readings.empty()); // the rename did not wait for the reading
+    // Renames of the session that is being read wait, and report under their own command ids.
     const CommandId refused = engine_->rename_session(QStringLiteral("long"), QStringLiteral("brief"));
     engine_->rename_session(QStringLiteral("long"), QStringLiteral("longer"));
     QVERIFY(wait_until_idle());
@@ -388,7 +388,7 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     QCOMPARE(facts()->name, QStringLiteral("twin"));
 }
 
-void EngineThreadTest::pasted_text_is_a_document()
+void EngineThreadTest::pasted_text_becomes_a_document()
 {
     engine_->begin_session({.name = QStringLiteral("pasted"), .budget = QStringLiteral("256")});
     engine_->read_text(QStringLiteral("from a/letter"),
@@ -399,7 +399,7 @@ void EngineThreadTest::pasted_text_is_a_document()
     QVERIFY(QString::fromStdString(facts()->documents[0].info.title).contains(QStringLiteral("letter")));
 }
 
-void EngineThreadTest::what_was_removed_is_gone_though_the_program_ends()
+void EngineThreadTest::sessions_are_removed_even_if_the_engine_ends_at_once()
 {
     begin(QStringLiteral("one"));
     engine_->fork_session(QStringLiteral("one"), QStringLiteral("two"));
@@ -427,7 +427,7 @@ void EngineThreadTest::a_question_without_a_session_begins_one()
     QCOMPARE(facts()->turns.size(), size_t{4});
 }
 
-void EngineThreadTest::what_is_not_saved_leaves_nothing()
+void EngineThreadTest::an_unsaved_session_cannot_be_opened_again()
 {
     begin(QStringLiteral("saved"));
     engine_->begin_session({.name = QStringLiteral("secret"), .budget = QStringLiteral("256"), .saved = false},
@@ -446,7 +446,7 @@ void EngineThreadTest::what_is_not_saved_leaves_nothing()
     QCOMPARE(failure(), QStringLiteral("PAL-SESSION-01"));
 }
 
-void EngineThreadTest::what_is_wrong_is_said_in_a_sentence()
+void EngineThreadTest::a_failure_is_reported_as_a_sentence()
 {
     engine_->begin_session({.name = QStringLiteral("x")}, {QStringLiteral("/no/such/file.txt")});
     QVERIFY(wait_until_idle());
@@ -461,11 +461,11 @@ void EngineThreadTest::what_is_wrong_is_said_in_a_sentence()
     QVERIFY(told_->failures.back().second.with_model);
 }
 
-void EngineThreadTest::frames_are_told_once_until_they_are_taken()
+void EngineThreadTest::a_frame_is_signalled_once_until_it_is_taken()
 {
     engine_->begin_session({.name = QStringLiteral("x"), .budget = QStringLiteral("256"), .chunk = 64}, {book(2)});
     QVERIFY(wait_until_idle());
-    QCOMPARE(told_->frames, 1); // no frame was taken meanwhile
+    QCOMPARE(told_->frames, 1); // one signal only, because no frame was taken meanwhile
     const uint64_t number = engine_->frame()->number;
     QVERIFY(number > 3);
     engine_->ask(QStringLiteral("Who?"));
@@ -475,7 +475,7 @@ void EngineThreadTest::frames_are_told_once_until_they_are_taken()
     QCOMPARE(engine_->frame()->activity, Activity::Idle);
 }
 
-void EngineThreadTest::what_is_kept_is_shown_as_it_is()
+void EngineThreadTest::the_published_map_is_that_of_the_telemetry()
 {
     begin(QStringLiteral("Ashford"));
     const auto frame = engine_->frame();
@@ -488,7 +488,7 @@ void EngineThreadTest::what_is_kept_is_shown_as_it_is()
     QCOMPARE(slots_used, static_cast<uint64_t>(frame->telemetry.slots_used));
 }
 
-void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
+void EngineThreadTest::an_answer_that_cannot_be_stored_stays_in_memory_until_it_can()
 {
     engine_.reset();
     tests::FaultVfs disk;
@@ -511,7 +511,7 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
              qPrintable(facts()->not_stored->sentence));
 
     engine_->store_turns();
-    engine_->open_session(QStringLiteral("Ashford")); // refused: it would lose the turns
+    engine_->open_session(QStringLiteral("Ashford")); // refused, because the unsaved turns would be lost
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->not_stored);
     QCOMPARE(facts()->turns.size(), size_t{4});
@@ -529,12 +529,12 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
     engine_.reset(); // must end before `disk`
 }
 
-void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
+void EngineThreadTest::a_session_continues_on_another_device_when_its_own_is_lost()
 {
     const QString model = QString::fromStdString(tests::source_file("tests/fixtures/models/llama.f32.gguf"));
     setenv("PALIMPSEST_PLUGINS", tests::build_file("tests/support/plugins/failing").c_str(), 1);
     const QString database = engine_->database();
-    // The device must last until a document is being read, but not for all of it.
+    // The device fails after a number of operations: doubles that number until it fails during the reading.
     for (int operations = 200; told_->lost.isEmpty() && operations < 1000000; operations *= 2) {
         setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1);
         start(database + QString::number(operations));
@@ -564,7 +564,7 @@ void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
     QCOMPARE(told_->lost.size(), 1);
 }
 
-void EngineThreadTest::a_device_that_is_lost_beside_the_session_is_used_no_more()
+void EngineThreadTest::a_device_lost_outside_the_session_is_not_used_again()
 {
     const auto loses = [](EngineThread::Tools&) {
         throw Error(ErrorKind::Resources, ErrorCode::GpuLost, Text("graphics card"), Text("it stopped responding"),
@@ -591,7 +591,7 @@ void EngineThreadTest::a_device_that_is_lost_beside_the_session_is_used_no_more(
     QCOMPARE(facts()->turns.size(), size_t{2});
 }
 
-void EngineThreadTest::a_document_that_is_not_taken_in_leaves_what_was_open()
+void EngineThreadTest::the_open_session_stays_open_if_a_document_cannot_be_imported()
 {
     const QString empty = folder_.filePath(QStringLiteral("empty.txt"));
     QVERIFY(QFile(empty).open(QIODevice::WriteOnly));
@@ -620,7 +620,7 @@ void EngineThreadTest::a_document_that_is_not_taken_in_leaves_what_was_open()
     QCOMPARE(facts()->documents.size(), size_t{1});
     told_->failures.clear();
 
-    // An unsaved session is open again, too.
+    // An unsaved session stays open, too.
     engine_->begin_session({.name = QStringLiteral("secret"), .budget = QStringLiteral("256"), .saved = false},
                            {book()});
     engine_->ask(QStringLiteral("Who?"));
@@ -638,7 +638,7 @@ void EngineThreadTest::a_document_that_is_not_taken_in_leaves_what_was_open()
     QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
 }
 
-void EngineThreadTest::a_stopped_import_leaves_nothing()
+void EngineThreadTest::a_stopped_import_stores_nothing()
 {
     begin(QStringLiteral("Ashford"));
     engine_->begin_session({.name = QStringLiteral("huge")}, {book(4000)});
@@ -661,7 +661,7 @@ void EngineThreadTest::a_stopped_import_leaves_nothing()
     QCOMPARE(failure(), QString());
 }
 
-void EngineThreadTest::what_cannot_be_opened_leaves_what_was_open()
+void EngineThreadTest::the_open_session_stays_open_if_another_cannot_be_opened()
 {
     begin(QStringLiteral("Ashford"));
     engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("damaged"));
@@ -681,7 +681,7 @@ void EngineThreadTest::what_cannot_be_opened_leaves_what_was_open()
     QCOMPARE(facts()->turns.size(), size_t{2});
 }
 
-void EngineThreadTest::a_session_goes_on_with_the_products_it_was_begun_with()
+void EngineThreadTest::a_session_keeps_its_product_type()
 {
     const auto load_on_cpu = [this] {
         engine_->load_model({.device = QStringLiteral("cpu")});
@@ -713,7 +713,7 @@ void EngineThreadTest::a_session_goes_on_with_the_products_it_was_begun_with()
     QCOMPARE(facts()->name, QStringLiteral("exact"));
     QVERIFY(facts()->text_only.isEmpty());
     QVERIFY(engine_->model()->backend().exact_products());
-    load_on_cpu(); // the session stays open with its product type
+    load_on_cpu(); // the session stays open and keeps its product type
     QCOMPARE(failure(), QString());
     QCOMPARE(facts()->name, QStringLiteral("exact"));
     QVERIFY(engine_->model()->backend().exact_products());
@@ -730,7 +730,7 @@ void EngineThreadTest::a_session_goes_on_with_the_products_it_was_begun_with()
     QVERIFY(engine_->model()->backend().exact_products());
 }
 
-void EngineThreadTest::a_session_without_its_model_is_its_text()
+void EngineThreadTest::a_session_without_its_model_is_shown_as_text()
 {
     begin(QStringLiteral("Ashford"));
     engine_->ask(QStringLiteral("Who?"));
@@ -763,14 +763,14 @@ void EngineThreadTest::a_session_without_its_model_is_its_text()
     engine_->rename_session(QStringLiteral("other"), QStringLiteral("another"));
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
-    // If a session cannot be created, the open one stays open.
+    // The open session stays open if a new one cannot be created.
     engine_->begin_session({.name = QStringLiteral("new"), .policy = QStringLiteral("treekw")});
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
     QVERIFY(!facts()->text_only.isEmpty());
     told_->failures.clear();
 
-    // With its model, the session can be continued.
+    // Once its model is there again, the session can be continued.
     change_database("UPDATE sessions SET model = (SELECT model FROM sessions WHERE name = 'Ashford') "
                     "WHERE name = 'another'");
     engine_->open_session(QStringLiteral("another"));
@@ -781,7 +781,7 @@ void EngineThreadTest::a_session_without_its_model_is_its_text()
     QCOMPARE(facts()->turns.size(), size_t{4});
 }
 
-void EngineThreadTest::pasted_text_of_an_unsaved_session_comes_to_no_disk()
+void EngineThreadTest::pasted_text_of_an_unsaved_session_is_not_written_to_disk()
 {
     const QByteArray folder = qgetenv("TMPDIR");
     setenv("TMPDIR", "/no/such/folder", 1);
@@ -804,7 +804,7 @@ void EngineThreadTest::pasted_text_of_an_unsaved_session_comes_to_no_disk()
 
 void EngineThreadTest::long_names_are_shortened()
 {
-    const QString name = QStringLiteral("é").repeated(120); // two bytes each
+    const QString name = QStringLiteral("é").repeated(120); // 240 bytes in UTF-8
     for (int i = 0; i < 2; ++i)
         engine_->begin_session({.name = name, .budget = QStringLiteral("64")});
     const QStringList names = sessions_in_library();
@@ -818,11 +818,12 @@ void EngineThreadTest::long_names_are_shortened()
     }
 }
 
-void EngineThreadTest::a_session_that_is_being_opened_is_renamed_and_removed_once_it_is()
+void EngineThreadTest::a_session_can_be_renamed_and_removed_while_it_is_being_opened()
 {
     begin(QStringLiteral("long"), QStringLiteral("treekv"), 6);
     for (const bool removed : {false, true}) {
-        engine_->ask(QStringLiteral("Who?")); // so that opening must read the document again
+        // Without its snapshots, the session must read the document and this turn again when it is opened.
+        engine_->ask(QStringLiteral("Who?"));
         engine_->close_session();
         change_database("DELETE FROM snapshots");
         engine_->open_session(removed ? QStringLiteral("longer") : QStringLiteral("long"));

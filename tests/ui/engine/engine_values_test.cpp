@@ -1,4 +1,4 @@
-// How the engine thread converts errors and attention, without a thread or a model.
+// Conversions of the engine thread, without a thread or a model: errors to sentences, attention to passages.
 #include <QTest>
 #include <new>
 #include <stdexcept>
@@ -11,14 +11,14 @@ namespace palimpsest::ui {
 class EngineValuesTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void an_error_is_a_sentence();
-    void other_exceptions_are_errors_too();
-    void passages_stay_in_their_document();
+    void an_error_becomes_a_sentence_with_its_code();
+    void other_exceptions_become_failures();
+    void a_passage_stays_within_one_document();
     void the_heaviest_passage_comes_first_and_none_overlap();
-    void tracing_takes_more_for_longer_turns();
+    void tracing_a_longer_question_needs_more_memory();
 };
 
-void EngineValuesTest::an_error_is_a_sentence()
+void EngineValuesTest::an_error_becomes_a_sentence_with_its_code()
 {
     const auto error = [](ErrorCode code) {
         return Error(ErrorKind::Failed, code, Text::verbatim("x.txt"), Text("it has no text"),
@@ -32,7 +32,7 @@ void EngineValuesTest::an_error_is_a_sentence()
     QVERIFY(failure_of(error(ErrorCode::ModelG2)).with_model);
 }
 
-void EngineValuesTest::other_exceptions_are_errors_too()
+void EngineValuesTest::other_exceptions_become_failures()
 {
     QCOMPARE(failure_of(std::bad_alloc()).code, ErrorCode::OutOfMemory);
     const Failure failure = failure_of(std::runtime_error("oh"));
@@ -52,7 +52,7 @@ std::vector<engine::AttendedToken> evenly(uint32_t first, uint32_t last, double 
 
 } // namespace
 
-void EngineValuesTest::passages_stay_in_their_document()
+void EngineValuesTest::a_passage_stays_within_one_document()
 {
     const std::vector<StreamRange> documents = {{10, 50}, {50, 90}, {100, 130}};
     const auto passages = heaviest_passages(evenly(0, 140, 0.01), documents);
@@ -70,7 +70,7 @@ void EngineValuesTest::the_heaviest_passage_comes_first_and_none_overlap()
     auto attended = evenly(0, 1000, 0.0001);
     attended[600].weight = 0.5;
     attended[200].weight = 0.2;
-    attended[2].weight = 0.9; // a sink has attention regardless of its content
+    attended[2].weight = 0.9; // sinks attract attention whatever their text is, so they are no source
     const auto passages = heaviest_passages(attended, {{0, 1000}});
     QVERIFY(passages.size() >= 2);
     const auto holds = [&](size_t i, uint64_t token) {
@@ -86,7 +86,7 @@ void EngineValuesTest::the_heaviest_passage_comes_first_and_none_overlap()
     QVERIFY(heaviest_passages({}, {{0, 10}}).empty());
 }
 
-void EngineValuesTest::tracing_takes_more_for_longer_turns()
+void EngineValuesTest::tracing_a_longer_question_needs_more_memory()
 {
     engine::ModelConfig model;
     model.layers = 4;

@@ -64,7 +64,7 @@ bool has_mnemonic(const QString& text)
     return !QKeySequence::mnemonic(text).isEmpty();
 }
 
-// How a translation wrongly differs from its source; empty if it does not.
+// Says which placeholder, mnemonic or line end a translation has changed; empty if none.
 QString difference(const QString& source, const QString& translation)
 {
     const auto ends = [](const QString& text, const char* end) { return text.endsWith(QString::fromUtf8(end)); };
@@ -84,7 +84,7 @@ bool names_both_numbers(const QString& text)
     return pattern.match(text).hasMatch();
 }
 
-// Pairs of entries that have the same mnemonic in one menu, for this menu and its submenus.
+// Returns pairs of entries with the same mnemonic, in this menu and in each of its submenus.
 QStringList collisions(const QList<QAction*>& actions)
 {
     QStringList found;
@@ -113,18 +113,18 @@ private Q_SLOTS:
     void cleanup();
     void german_has_every_string_of_the_sources();
     void english_has_every_plural();
-    void translations_keep_what_is_not_words_data();
-    void translations_keep_what_is_not_words();
-    void one_and_many_read_as_such_data();
-    void one_and_many_read_as_such();
-    void menus_have_no_mnemonic_twice_data();
-    void menus_have_no_mnemonic_twice();
+    void translations_keep_placeholders_mnemonics_and_line_ends_data();
+    void translations_keep_placeholders_mnemonics_and_line_ends();
+    void singular_and_plural_are_translated_data();
+    void singular_and_plural_are_translated();
+    void no_menu_has_the_same_mnemonic_twice_data();
+    void no_menu_has_the_same_mnemonic_twice();
     void the_window_is_german();
-    void buttons_that_are_qts_speak_the_language();
-    void german_is_not_clipped();
-    void languages_go_by_their_own_names();
-    void right_to_left_turns_the_window_data();
-    void right_to_left_turns_the_window();
+    void standard_buttons_of_qt_are_translated();
+    void german_texts_are_not_clipped();
+    void languages_are_listed_by_their_own_names();
+    void a_right_to_left_language_mirrors_the_window_data();
+    void a_right_to_left_language_mirrors_the_window();
 
 private:
     void speak(const QString& language);
@@ -187,14 +187,14 @@ void LanguagesTest::english_has_every_plural()
     QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join(u'\n')));
 }
 
-void LanguagesTest::translations_keep_what_is_not_words_data()
+void LanguagesTest::translations_keep_placeholders_mnemonics_and_line_ends_data()
 {
     QTest::addColumn<QString>("language");
     QTest::newRow("de") << QStringLiteral("de");
     QTest::newRow("en") << QStringLiteral("en");
 }
 
-void LanguagesTest::translations_keep_what_is_not_words()
+void LanguagesTest::translations_keep_placeholders_mnemonics_and_line_ends()
 {
     QFETCH(QString, language);
     const auto messages = read_translations(translation_file(language));
@@ -211,7 +211,7 @@ void LanguagesTest::translations_keep_what_is_not_words()
     QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join(u'\n')));
 }
 
-void LanguagesTest::one_and_many_read_as_such_data()
+void LanguagesTest::singular_and_plural_are_translated_data()
 {
     QTest::addColumn<QString>("language");
     QTest::addColumn<QString>("one");
@@ -226,7 +226,7 @@ void LanguagesTest::one_and_many_read_as_such_data()
     QTest::newRow("no language") << QStringLiteral("C") << one << two;
 }
 
-void LanguagesTest::one_and_many_read_as_such()
+void LanguagesTest::singular_and_plural_are_translated()
 {
     QFETCH(QString, language);
     Preferences preferences;
@@ -236,12 +236,12 @@ void LanguagesTest::one_and_many_read_as_such()
     QTEST(sessions(2), "two");
 }
 
-void LanguagesTest::menus_have_no_mnemonic_twice_data()
+void LanguagesTest::no_menu_has_the_same_mnemonic_twice_data()
 {
-    translations_keep_what_is_not_words_data();
+    translations_keep_placeholders_mnemonics_and_line_ends_data();
 }
 
-void LanguagesTest::menus_have_no_mnemonic_twice()
+void LanguagesTest::no_menu_has_the_same_mnemonic_twice()
 {
     QFETCH(QString, language);
     speak(language);
@@ -272,7 +272,7 @@ void LanguagesTest::the_window_is_german()
 
 // Qt's own texts come from Debian's qt6-translations-l10n; without that package they are English, and this test
 // fails.
-void LanguagesTest::buttons_that_are_qts_speak_the_language()
+void LanguagesTest::standard_buttons_of_qt_are_translated()
 {
     speak(QStringLiteral("de"));
     const SettingsDialog settings(program_->window().preferences(), {}, &program_->window());
@@ -280,7 +280,7 @@ void LanguagesTest::buttons_that_are_qts_speak_the_language()
     QCOMPARE(buttons->button(QDialogButtonBox::Cancel)->text(), QStringLiteral("Abbrechen"));
 }
 
-void LanguagesTest::german_is_not_clipped()
+void LanguagesTest::german_texts_are_not_clipped()
 {
     speak(QStringLiteral("de"));
     MainWindow& window = program_->window();
@@ -318,7 +318,7 @@ void LanguagesTest::german_is_not_clipped()
     holds(help, "keyboard");
 }
 
-void LanguagesTest::languages_go_by_their_own_names()
+void LanguagesTest::languages_are_listed_by_their_own_names()
 {
     const QStringList codes = find_places({}).languages;
     QVERIFY(codes.contains(QStringLiteral("de")));
@@ -328,7 +328,7 @@ void LanguagesTest::languages_go_by_their_own_names()
     for (const QComboBox* box : settings.findChildren<QComboBox*>()) {
         if (box->findData(QStringLiteral("de")) < 0) continue;
         QStringList names;
-        for (int i = 1; i < box->count(); ++i) // after the entry for the desktop's language
+        for (int i = 1; i < box->count(); ++i) // entry 0 is the desktop's language
             names += box->itemText(i);
         QCOMPARE(names, (QStringList{QStringLiteral("English"), QStringLiteral("Deutsch")}));
         return;
@@ -336,7 +336,7 @@ void LanguagesTest::languages_go_by_their_own_names()
     QFAIL("there is no choice of languages");
 }
 
-void LanguagesTest::right_to_left_turns_the_window_data()
+void LanguagesTest::a_right_to_left_language_mirrors_the_window_data()
 {
     QTest::addColumn<QString>("language");
     QTest::newRow("Arabic") << QStringLiteral("ar");
@@ -344,7 +344,7 @@ void LanguagesTest::right_to_left_turns_the_window_data()
 }
 
 // These languages have no translation: the texts are English, but the layout is mirrored.
-void LanguagesTest::right_to_left_turns_the_window()
+void LanguagesTest::a_right_to_left_language_mirrors_the_window()
 {
     QFETCH(QString, language);
     speak(language);

@@ -1,3 +1,4 @@
+// The library: its models, the search in names and texts, and removals that can be undone.
 #include <QAbstractItemModelTester>
 #include <QLabel>
 #include <QLineEdit>
@@ -124,7 +125,7 @@ private Q_SLOTS:
         }
     }
 
-    void bytes_are_those_of_the_text()
+    void a_match_has_its_byte_range_in_the_text()
     {
         const QByteArray text = "\xEF\xBB\xBFÄ 灯台 and the light"; // the byte order mark is part of the text
         const auto tower = found(QStringLiteral("灯台"), text, text.size());
@@ -133,7 +134,7 @@ private Q_SLOTS:
                  QByteArray("灯台"));
     }
 
-    void the_model_keeps_its_contract()
+    void the_library_model_passes_the_item_model_tester()
     {
         LibraryModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
@@ -146,17 +147,18 @@ private Q_SLOTS:
         QVERIFY(model.index_of("b").data(LibraryModel::DetailRole).toString().contains("61"));
         QCOMPARE(model.index_of("a").data(LibraryModel::UnfinishedRole).toBool(), false);
         model.set_open_session("b", true);
-        QCOMPARE(model.index_of("b").data(LibraryModel::UnfinishedRole).toBool(), false); // it is being read
+        // A session that is being read is not called unfinished.
+        QCOMPARE(model.index_of("b").data(LibraryModel::UnfinishedRole).toBool(), false);
         model.set_hidden({3});
         QCOMPARE(model.rowCount(), 1);
-        QVERIFY(model.all_sessions().contains("c")); // a hidden session still has its name
+        QVERIFY(model.all_sessions().contains("c")); // still listed, so that its name is not reused
         model.set_hidden({});
         QCOMPARE(model.rowCount(), 2);
         model.set_contents(contents({}));
         QVERIFY(model.is_empty());
     }
 
-    void facts_change_without_a_reset()
+    void a_changed_name_does_not_reset_the_model()
     {
         LibraryModel model;
         model.set_contents(contents({{{1}, "Ashford", "/a.md", 100, {session(1, "a")}}}));
@@ -168,7 +170,7 @@ private Q_SLOTS:
         QVERIFY(model.index_of("renamed").isValid());
     }
 
-    void a_rename_is_a_request()
+    void editing_a_name_requests_a_rename()
     {
         LibraryModel model;
         model.set_contents(contents({{{}, {}, {}, 0, {session(1, "a")}}}));
@@ -186,21 +188,21 @@ private Q_SLOTS:
         QTemporaryDir folder;
         Shelf shelf(folder);
         const int64_t first = shelf.add_document("Ashford", std::string(400, 'a'), 7);
-        const int64_t second = shelf.add_document("Ashford", std::string(400, 'a'), 7); // read twice
+        const int64_t second = shelf.add_document("Ashford", std::string(400, 'a'), 7); // the same file again
         shelf.add_session("one", first);
         shelf.add_session("two", second);
         shelf.add_session("alone", std::nullopt, "hello");
         LibraryView view({.database = shelf.file});
         EVENTUALLY_EQUAL(view.model().rowCount(), 2);
-        QCOMPARE(view.model().rowCount(view.model().index(0, 0)), 2); // one document, both sessions
-        QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // no checkpoint
+        QCOMPARE(view.model().rowCount(view.model().index(0, 0)), 2); // shown as one document with both sessions
+        QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // it has no checkpoint
         QVERIFY(view.model().index_of("alone").isValid());
         shelf.add_session("later", std::nullopt);
         view.refresh();
         EVENTUALLY(view.model().index_of("later").isValid());
     }
 
-    void no_database_is_an_empty_library()
+    void a_missing_database_is_shown_as_an_empty_library()
     {
         QTemporaryDir folder;
         LibraryView view({.database = folder.filePath("none/palimpsest.db")});
@@ -211,7 +213,7 @@ private Q_SLOTS:
         QCOMPARE(failed.count(), 0);
     }
 
-    void a_file_that_is_no_database_is_said()
+    void a_file_that_is_no_database_is_reported()
     {
         QTemporaryDir folder;
         const QString file = folder.filePath("palimpsest.db");
@@ -225,7 +227,7 @@ private Q_SLOTS:
         QVERIFY(failed[0][0].value<Failure>().sentence.contains("palimpsest.db"));
     }
 
-    void a_removal_can_be_undone_until_it_is_made()
+    void a_removal_can_be_undone_until_it_is_committed()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -243,7 +245,7 @@ private Q_SLOTS:
         view.remove("go");
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
-        QVERIFY(!view.model().index_of("go").isValid()); // hidden, though still stored
+        QVERIFY(!view.model().index_of("go").isValid()); // hidden, although the session is still stored
         QSignalSpy read_again(&view.model(), &QAbstractItemModel::dataChanged);
         view.refresh();
         EVENTUALLY(!read_again.isEmpty());
@@ -252,7 +254,7 @@ private Q_SLOTS:
         QVERIFY(view.model().index_of("go").isValid());
     }
 
-    void a_removal_is_made_when_its_time_is_over()
+    void a_removal_is_committed_after_its_grace_period()
     {
         PendingRemovals removals(20);
         QSignalSpy removed(&removals, &PendingRemovals::remove_wanted);
@@ -262,7 +264,7 @@ private Q_SLOTS:
         QCOMPARE(removals.undo(), 0);
     }
 
-    void a_removal_concerns_no_other_of_that_name()
+    void a_removal_does_not_affect_another_session_of_that_name()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -272,10 +274,10 @@ private Q_SLOTS:
         EVENTUALLY(view.model().index_of("go").isValid());
         view.remove("go");
         storage::Conversations conversations(*shelf.db);
-        conversations.rename(first, "gone"); // as another program may
+        conversations.rename(first, "gone"); // as if another program did it
         shelf.add_session("go", std::nullopt);
         view.refresh();
-        EVENTUALLY(view.model().index_of("go").isValid()); // not hidden
+        EVENTUALLY(view.model().index_of("go").isValid()); // the new session of that name is not hidden
         QVERIFY(!view.model().index_of("gone").isValid());
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
@@ -286,7 +288,7 @@ private Q_SLOTS:
         EVENTUALLY(view.model().index_of("gone").isValid());
     }
 
-    void what_was_removed_elsewhere_is_not_removed_again()
+    void a_session_removed_by_another_program_is_not_removed_again()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -303,7 +305,7 @@ private Q_SLOTS:
         QCOMPARE(removed.count(), 0);
     }
 
-    void escape_empties_the_search_before_the_windows_shortcut()
+    void escape_clears_the_search_before_it_triggers_a_shortcut()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -324,7 +326,7 @@ private Q_SLOTS:
         QCOMPARE(stopped, 1);
     }
 
-    void a_hit_knows_its_answer_and_its_session()
+    void a_hit_names_its_session_and_which_answer_it_is_in()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -356,7 +358,7 @@ private Q_SLOTS:
         }
     }
 
-    void typing_filters_names_at_once_and_finds_texts()
+    void typing_filters_names_at_once_and_then_searches_texts()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
@@ -394,11 +396,11 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(hits->model()->rowCount(), static_cast<int>(LibraryReader::most_hits_of_one));
         const auto labels = view.findChildren<QLabel*>();
         EVENTUALLY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
-            return label->isVisible() && label->text().contains("first"); // it says that there are more
+            return label->isVisible() && label->text().contains("first"); // "the first …" says that there are more
         }));
     }
 
-    void the_search_model_keeps_its_contract()
+    void the_search_model_passes_the_item_model_tester()
     {
         SearchModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);

@@ -1,5 +1,5 @@
 // The map shows what `palimpsest inspect --json` prints. The command reads a text into a session whose lists differ
-// in length; at random places of every picture of it, tokens and colour must match the printed lists.
+// in length. At random places of every picture of that session, tokens and colour must match the printed lists.
 
 #include <QMouseEvent>
 #include <QPainter>
@@ -33,7 +33,7 @@ namespace {
 const QString session_name = QStringLiteral("Ashford");
 constexpr int places_in_a_picture = 1000;
 
-// The lists as they were printed.
+// The lists that the command printed.
 struct Printed {
     uint64_t seen = 0;
     std::map<std::pair<int32_t, int32_t>, std::vector<uint64_t>> lists; // by layer and head
@@ -93,12 +93,12 @@ class InspectTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
-    void lists_are_ragged();
+    void lists_differ_in_length();
     void the_window_shows_what_the_command_prints_data();
     void the_window_shows_what_the_command_prints();
     void pictures_show_what_the_command_prints_data();
     void pictures_show_what_the_command_prints();
-    void files_of_lists_hold_what_the_command_prints();
+    void exported_lists_are_those_that_the_command_prints();
 
 private:
     QByteArray run(const QStringList& arguments) const; // standard output; empty on failure
@@ -107,11 +107,11 @@ private:
     MapScene scene() const;
 
     QTemporaryDir folder_;
-    nlohmann::json json_; // as it was printed
-    Printed printed_;     // its lists
+    nlohmann::json json_; // output of inspect --json
+    Printed printed_;     // the lists in json_
     std::shared_ptr<const SessionFacts> facts_;
     std::shared_ptr<const engine::RetentionMap> kept_; // as published by the engine thread
-    engine::Telemetry telemetry_;                      // of the same frame
+    engine::Telemetry telemetry_;                      // of the frame that has kept_
 };
 
 QByteArray InspectTest::run(const QStringList& arguments) const
@@ -187,7 +187,7 @@ void InspectTest::initTestCase()
     QCOMPARE(printed_.lists.size(), kept_->tokens.size());
 }
 
-void InspectTest::lists_are_ragged()
+void InspectTest::lists_differ_in_length()
 {
     std::set<size_t> lengths;
     for (const auto& [which, list] : printed_.lists)
@@ -291,7 +291,7 @@ void InspectTest::pictures_show_what_the_command_prints()
     }
 }
 
-void InspectTest::files_of_lists_hold_what_the_command_prints()
+void InspectTest::exported_lists_are_those_that_the_command_prints()
 {
     const MapWriters writers = writers_of(facts_, telemetry_);
     for (const QByteArray& file : {map_file(QStringLiteral("json")), window_file(writers.json)}) {

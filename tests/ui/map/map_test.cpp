@@ -35,7 +35,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-double lightness(QRgb color) // CIE L*a*b*, a different space from the one in which the colours are made
+double lightness(QRgb color) // L of CIE L*a*b*; the colours themselves are made in another space, OKLab
 {
     const auto linear = [](int channel) {
         const double c = channel / 255.0;
@@ -101,7 +101,7 @@ MapLayout layout_of(const MapScene& scene, const MapPictureOptions& options)
     return painter.layout(scene, {0, 0, options.width, std::ceil(painter.natural_height(scene, options.width))});
 }
 
-// Paths of all members, as "/policy/budgets/cap"; elements of arrays are not looked into.
+// Returns the paths of all members, such as "/policy/budgets/cap", without those inside arrays.
 std::set<std::string> members_of(const nlohmann::json& object, const std::string& path = {})
 {
     std::set<std::string> members;
@@ -114,7 +114,7 @@ std::set<std::string> members_of(const nlohmann::json& object, const std::string
     return members;
 }
 
-// A stored session into which a text was read, with a pin.
+// A stored session with a text and a pin.
 class ReadSession {
 public:
     ReadSession()
@@ -158,34 +158,34 @@ nlohmann::json exported(std::shared_ptr<const SessionFacts> facts, const engine:
 class MapTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void rows_are_layers_from_the_top_with_heads_below_the_expanded();
-    void a_window_never_leaves_the_stream();
+    void the_highest_layer_is_on_top_and_heads_follow_expanded_layers();
+    void the_visible_range_stays_within_the_stream();
     void zoom_keeps_the_token_under_the_cursor();
-    void columns_stand_for_whole_tokens_and_miss_none();
+    void columns_cover_whole_tokens_and_leave_none_out();
     void cells_equal_a_plain_count_data();
     void cells_equal_a_plain_count();
     void cells_of_huge_maps_equal_a_plain_count();
-    void colors_get_steadily_darker_or_lighter_in_equal_steps();
-    void none_little_and_unread_are_told_apart();
-    void pixels_tell_what_the_lists_say_data();
-    void pixels_tell_what_the_lists_say();
-    void svg_and_png_agree_data();
-    void svg_and_png_agree();
-    void an_svg_of_any_stream_is_bounded();
+    void colours_change_their_lightness_steadily_in_equal_steps();
+    void nothing_kept_little_kept_and_unread_have_different_colours();
+    void pixels_have_the_colour_of_their_count_data();
+    void pixels_have_the_colour_of_their_count();
+    void svg_and_png_have_the_same_cells_data();
+    void svg_and_png_have_the_same_cells();
+    void the_size_of_an_svg_does_not_grow_with_the_stream();
     void text_is_readable_in_light_and_dark();
-    void a_place_knows_rank_and_holders();
-    void percentages_never_hide_something();
-    void the_table_keeps_its_contract();
-    void the_table_counts_plainly();
+    void facts_of_a_cell_have_its_rank_and_the_heads_that_keep_it();
+    void only_nothing_is_0_percent_and_only_everything_100();
+    void the_table_passes_the_item_model_tester();
+    void the_table_equals_a_plain_count();
     void exports_write_all_formats_and_refuse_others();
-    void a_failed_export_leaves_the_old_file();
+    void a_failed_export_keeps_the_old_file();
     void an_export_has_every_member_that_the_command_prints();
-    void an_export_while_reading_counts_what_its_map_has();
-    void a_png_of_very_many_rows_is_painted_to_its_end();
-    void titles_stay_on_their_line();
+    void an_export_during_reading_counts_the_tokens_of_its_map();
+    void a_png_of_very_many_rows_is_reduced_and_painted_to_its_end();
+    void titles_of_sections_are_one_plain_line();
 };
 
-void MapTest::rows_are_layers_from_the_top_with_heads_below_the_expanded()
+void MapTest::the_highest_layer_is_on_top_and_heads_follow_expanded_layers()
 {
     MapRows rows(3, 2);
     QCOMPARE(rows.count(), 3);
@@ -196,7 +196,7 @@ void MapTest::rows_are_layers_from_the_top_with_heads_below_the_expanded()
     QVERIFY((rows.at(2) == MapRow{1, 1}));
     QVERIFY((rows.at(3) == MapRow{1, 0}));
     QCOMPARE(rows.index_of({1, 0}), 3);
-    QCOMPARE(rows.index_of({0, 1}), 4); // a hidden head: the row of its layer
+    QCOMPARE(rows.index_of({0, 1}), 4); // head 1 of layer 0 is not shown: the row of its layer
     QCOMPARE(rows.index_of({3, 0}), -1);
     rows.expand_all(true);
     QCOMPARE(rows.count(), 9);
@@ -205,7 +205,7 @@ void MapTest::rows_are_layers_from_the_top_with_heads_below_the_expanded()
     QCOMPARE(single.count(), 4);
 }
 
-void MapTest::a_window_never_leaves_the_stream()
+void MapTest::the_visible_range_stays_within_the_stream()
 {
     std::mt19937 random(7);
     std::uniform_real_distribution<> real(-1, 1);
@@ -225,7 +225,7 @@ void MapTest::a_window_never_leaves_the_stream()
         window.reset();
         QVERIFY(window.is_whole());
         window.set_length(length + 100);
-        QVERIFY(window.is_whole()); // a whole window stays whole
+        QVERIFY(window.is_whole()); // a range that shows the whole stream still shows all of it
     }
     VisibleRange zoomed(1000);
     zoomed.show(100, 200);
@@ -248,7 +248,7 @@ void MapTest::zoom_keeps_the_token_under_the_cursor()
     }
 }
 
-void MapTest::columns_stand_for_whole_tokens_and_miss_none()
+void MapTest::columns_cover_whole_tokens_and_leave_none_out()
 {
     std::mt19937 random(11);
     for (const uint64_t length : {uint64_t{1}, uint64_t{7}, uint64_t{300}, uint64_t{9'999'991}})
@@ -293,7 +293,7 @@ void MapTest::cells_equal_a_plain_count()
     MapRows rows(map->layers, map->kv_heads);
     rows.set_expanded(2, true);
     rows.set_expanded(5, true);
-    VisibleRange window(6000); // 1,000 of them not read yet
+    VisibleRange window(6000); // the last 1,000 tokens are not read yet
     window.show(first, last);
     const TokenColumns divided(window, columns);
     const MapCells cells = count_cells(*map, rows.all(), divided);
@@ -312,7 +312,8 @@ void MapTest::cells_equal_a_plain_count()
 void MapTest::cells_of_huge_maps_equal_a_plain_count()
 {
     std::mt19937 random(3);
-    for (const uint32_t kept : {2048u, 60'000u}) { // counted by token, and by edge
+    // Few tokens are counted one by one, many by one search per column edge.
+    for (const uint32_t kept : {2048u, 60'000u}) {
         const auto map =
             synthetic_map({.layers = 2, .kv_heads = 2, .tokens = 10'000'000, .kept = kept, .ragged = false});
         const MapRows rows(2, 2);
@@ -331,7 +332,7 @@ void MapTest::cells_of_huge_maps_equal_a_plain_count()
     }
 }
 
-void MapTest::colors_get_steadily_darker_or_lighter_in_equal_steps()
+void MapTest::colours_change_their_lightness_steadily_in_equal_steps()
 {
     for (const bool dark : {false, true}) {
         const RetentionColors& colors = RetentionColors::of(dark);
@@ -355,7 +356,7 @@ void MapTest::colors_get_steadily_darker_or_lighter_in_equal_steps()
     }
 }
 
-void MapTest::none_little_and_unread_are_told_apart()
+void MapTest::nothing_kept_little_kept_and_unread_have_different_colours()
 {
     QCOMPARE(RetentionColors::level(0, 1'000'000), 0);
     QCOMPARE(RetentionColors::level(1, 4'000'000'000), 1 + int(std::lround(std::cbrt(1 / 4e9) * 254)));
@@ -373,7 +374,7 @@ void MapTest::none_little_and_unread_are_told_apart()
     }
 }
 
-void MapTest::pixels_tell_what_the_lists_say_data()
+void MapTest::pixels_have_the_colour_of_their_count_data()
 {
     QTest::addColumn<bool>("dark");
     QTest::addColumn<double>("scale");
@@ -382,9 +383,9 @@ void MapTest::pixels_tell_what_the_lists_say_data()
             QTest::addRow("%s at %g", dark ? "dark" : "light", scale) << dark << scale;
 }
 
-// At random places: computes the row and tokens of the pixel from the layout, and the count from the lists as
-// `inspect --json` writes them.
-void MapTest::pixels_tell_what_the_lists_say()
+// At random places, computes the row and the tokens of a pixel from the layout, counts them in lists as `inspect
+// --json` writes them, and expects the colour of that count.
+void MapTest::pixels_have_the_colour_of_their_count()
 {
     QFETCH(bool, dark);
     QFETCH(double, scale);
@@ -426,14 +427,14 @@ void MapTest::pixels_tell_what_the_lists_say()
     QVERIFY(places >= 1000);
 }
 
-void MapTest::svg_and_png_agree_data()
+void MapTest::svg_and_png_have_the_same_cells_data()
 {
     QTest::addColumn<bool>("dark");
     QTest::newRow("light") << false;
     QTest::newRow("dark") << true;
 }
 
-void MapTest::svg_and_png_agree()
+void MapTest::svg_and_png_have_the_same_cells()
 {
     QFETCH(bool, dark);
     MapScene scene = scene_of(synthetic_map({.layers = 8, .kv_heads = 2, .tokens = 30'000, .kept = 900}), 36'000);
@@ -451,7 +452,7 @@ void MapTest::svg_and_png_agree()
         }
 }
 
-void MapTest::an_svg_of_any_stream_is_bounded()
+void MapTest::the_size_of_an_svg_does_not_grow_with_the_stream()
 {
     MapPictureOptions options = print_options();
     options.width = 800;
@@ -476,7 +477,7 @@ void MapTest::text_is_readable_in_light_and_dark()
     QVERIFY(contrast(painter.quiet(), painter.background()) >= 4.5);
 }
 
-void MapTest::a_place_knows_rank_and_holders()
+void MapTest::facts_of_a_cell_have_its_rank_and_the_heads_that_keep_it()
 {
     engine::RetentionMap map{
         .layers = 2, .kv_heads = 2, .tokens_seen = 100, .tokens = {{0, 5, 9}, {9}, {}, {5, 9, 99}}};
@@ -502,7 +503,7 @@ void MapTest::a_place_knows_rank_and_holders()
     QVERIFY(cell_sentence({{0, 1}, {200, 210}}, facts_of(map, {{0, 1}, {200, 210}}), 100) != sentence);
 }
 
-void MapTest::percentages_never_hide_something()
+void MapTest::only_nothing_is_0_percent_and_only_everything_100()
 {
     QVERIFY(percentage(0).startsWith(QLatin1Char('0')));
     QVERIFY(percentage(1).startsWith(QLatin1String("100")));
@@ -513,7 +514,7 @@ void MapTest::percentages_never_hide_something()
     }
 }
 
-void MapTest::the_table_keeps_its_contract()
+void MapTest::the_table_passes_the_item_model_tester()
 {
     RetentionTable table;
     QAbstractItemModelTester tester(&table, QAbstractItemModelTester::FailureReportingMode::Fatal);
@@ -525,7 +526,7 @@ void MapTest::the_table_keeps_its_contract()
     QSignalSpy reset(&table, &QAbstractItemModel::modelReset), changed(&table, &QAbstractItemModel::dataChanged);
     scene.map = synthetic_map({.seed = 2});
     table.set_scene(scene);
-    QCOMPARE(reset.count(), 0); // the reader's position is kept
+    QCOMPARE(reset.count(), 0); // so that the reader stays in his cell
     QCOMPARE(changed.count(), 1);
     scene.rows.set_expanded(0, true);
     scene.marks.sections = {
@@ -542,7 +543,7 @@ void MapTest::the_table_keeps_its_contract()
     QCOMPARE(table.columnCount(), 0);
 }
 
-void MapTest::the_table_counts_plainly()
+void MapTest::the_table_equals_a_plain_count()
 {
     const auto map = synthetic_map({});
     RetentionTable table;
@@ -594,7 +595,7 @@ void MapTest::exports_write_all_formats_and_refuse_others()
     QVERIFY(!QFile::exists(without_writer));
 }
 
-void MapTest::a_failed_export_leaves_the_old_file()
+void MapTest::a_failed_export_keeps_the_old_file()
 {
     const QTemporaryDir folder;
     const QString name = folder.filePath(QStringLiteral("a.csv"));
@@ -612,7 +613,7 @@ void MapTest::a_failed_export_leaves_the_old_file()
     QVERIFY_EXCEPTION_THROWN(write_file(nowhere, map_file(nowhere, scene, print_options(), {})), Error);
 }
 
-// The command builds its document from the session, and the window from the facts that it received of it.
+// The command builds its JSON from the session, the window builds it from the session facts; both must agree.
 void MapTest::an_export_has_every_member_that_the_command_prints()
 {
     ReadSession read;
@@ -635,26 +636,26 @@ void MapTest::an_export_has_every_member_that_the_command_prints()
     QCOMPARE(json.at("pins").at("tokens").get<int>(), 4);
 }
 
-void MapTest::an_export_while_reading_counts_what_its_map_has()
+void MapTest::an_export_during_reading_counts_the_tokens_of_its_map()
 {
     ReadSession read;
     const auto facts = read.facts();
     auto report = std::make_shared<storage::RetentionReport>(*facts->report);
     const uint64_t all = report->coverage.tokens_in_input;
     QVERIFY(all > 4);
-    report->coverage.tokens_read = 0; // the facts are those of before
+    report->coverage.tokens_read = 0; // as if the facts were published before the reading
     facts->report = report;
     engine::RetentionMap map = (*read).session().retention();
     for (auto& list : map.tokens)
         list.clear();
     map.tokens_seen = facts->documents.front().range.first + all - 3;
     QCOMPARE(exported(facts, map).at("coverage").at("tokens_read").get<uint64_t>(), all - 3);
-    facts->report = nullptr; // only the text is shown
+    facts->report = nullptr; // a session without its model has no report
     QVERIFY(!writers_of(facts, {}).json);
 }
 
-// A model of 80 layers with 64 KV heads: at the usual scale, more rows than a picture may have pixels.
-void MapTest::a_png_of_very_many_rows_is_painted_to_its_end()
+// With 80 layers of 64 KV heads, the rows at the usual scale are higher than QPainter's limit of 32,767 pixels.
+void MapTest::a_png_of_very_many_rows_is_reduced_and_painted_to_its_end()
 {
     MapScene scene =
         scene_of(synthetic_map({.layers = 80, .kv_heads = 64, .tokens = 400, .kept = 400, .ragged = false}));
@@ -672,7 +673,7 @@ void MapTest::a_png_of_very_many_rows_is_painted_to_its_end()
     QVERIFY(image.pixelColor(at) != options.palette.color(QPalette::Window));
 }
 
-void MapTest::titles_stay_on_their_line()
+void MapTest::titles_of_sections_are_one_plain_line()
 {
     SessionFacts facts;
     DocumentPart part;

@@ -1,5 +1,5 @@
-// Maps like those of policies: sinks, a tail that thins out towards the past, and recent tokens; every list
-// differs.
+// Generates maps like those of policies: each list has the sinks, the recent tokens, and others that become rarer
+// towards the past. No two lists are equal.
 #pragma once
 
 #include <QPalette>
@@ -15,7 +15,7 @@ namespace palimpsest::ui {
 struct MapShape {
     int32_t layers = 6, kv_heads = 4;
     uint64_t tokens = 5000;
-    uint32_t kept = 400; // in the longest list
+    uint32_t kept = 400; // tokens in the longest list
     bool ragged = true;  // the other lists are shorter, some empty
     uint32_t seed = 1;
 };
@@ -44,7 +44,7 @@ inline std::shared_ptr<engine::RetentionMap> synthetic_map(const MapShape& shape
     return map;
 }
 
-// Counts the row's kept pairs of token and list in [first, last), by looking at every kept token.
+// Counts the pairs of a list of the row and a token in [first, last) that it keeps, by looking at every kept token.
 inline uint64_t plain_count(const engine::RetentionMap& map, int32_t layer, int32_t head, uint64_t first,
                             uint64_t last)
 {

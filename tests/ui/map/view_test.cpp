@@ -87,31 +87,31 @@ void wait_for_picture(const RetentionView& view)
 class RetentionViewTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void says_what_is_missing_when_empty();
-    void follows_the_end_until_the_reader_zooms();
-    void paints_at_most_thirty_times_a_second();
-    void costs_nothing_when_nothing_changes();
-    void a_place_on_the_screen_is_the_place_in_the_lists();
+    void an_empty_view_has_no_crosshair_and_says_why();
+    void the_view_follows_the_end_of_the_stream_until_the_user_zooms();
+    void the_view_renders_at_most_thirty_times_a_second();
+    void an_unchanged_map_is_not_rendered_again();
+    void the_pixel_under_the_mouse_has_the_colour_of_its_cell();
     void the_wheel_zooms_around_the_cursor();
     void a_drag_pans_and_a_double_click_resets();
-    void shift_drag_chooses_a_range();
+    void a_drag_with_shift_selects_a_range();
     void a_click_on_a_label_shows_the_heads();
     void everything_is_reached_by_keyboard();
     void many_rows_scroll_with_the_crosshair();
-    void the_readout_is_cut_where_it_ends();
-    void tells_assistive_technology_the_place();
-    void the_table_opens_by_key_and_is_read_by_key();
-    void exports_what_it_shows();
-    void exports_beside_the_windows_thread();
-    void closing_stops_an_export_and_leaves_the_old_file();
-    void follows_the_palette();
-    void ten_million_tokens_are_smooth_data();
-    void ten_million_tokens_are_smooth();
-    void memory_is_that_of_pixels();
+    void the_readout_is_elided_at_its_width();
+    void assistive_technology_reads_the_crosshair();
+    void the_table_opens_and_works_by_keyboard();
+    void the_view_exports_its_map_or_reports_why_not();
+    void an_export_does_not_block_the_thread_of_the_window();
+    void closing_stops_an_export_and_keeps_the_old_file();
+    void the_view_follows_the_palette();
+    void a_frame_of_ten_million_tokens_is_painted_in_time_data();
+    void a_frame_of_ten_million_tokens_is_painted_in_time();
+    void memory_does_not_grow_with_the_stream();
     void interactive_widgets_have_names();
 };
 
-void RetentionViewTest::says_what_is_missing_when_empty()
+void RetentionViewTest::an_empty_view_has_no_crosshair_and_says_why()
 {
     RetentionView view;
     show_view(view);
@@ -128,7 +128,7 @@ void RetentionViewTest::says_what_is_missing_when_empty()
     QVERIFY(!view.place());
 }
 
-void RetentionViewTest::follows_the_end_until_the_reader_zooms()
+void RetentionViewTest::the_view_follows_the_end_of_the_stream_until_the_user_zooms()
 {
     RetentionView view;
     show_view(view);
@@ -136,7 +136,7 @@ void RetentionViewTest::follows_the_end_until_the_reader_zooms()
     QVERIFY(view.scene().window.is_whole());
     view.set_map(synthetic_map({.tokens = 2000}));
     QCOMPARE(view.scene().window.last(), 2000.0);
-    view.set_map(synthetic_map({.tokens = 2000}), 8000); // with tokens still to come
+    view.set_map(synthetic_map({.tokens = 2000}), 8000); // of 8000 tokens in all
     QCOMPARE(view.scene().window.last(), 8000.0);
     view.set_expanded(2, true);
     view.zoom(4);
@@ -147,21 +147,21 @@ void RetentionViewTest::follows_the_end_until_the_reader_zooms()
     QVERIFY(view.scene().rows.is_expanded(2));
     view.reset_zoom();
     QCOMPARE(view.scene().window.last(), 9000.0);
-    view.set_map(synthetic_map({.layers = 3, .tokens = 100})); // another model resets the window
+    view.set_map(synthetic_map({.layers = 3, .tokens = 100})); // another model: shows the whole stream again
     QVERIFY(view.scene().window.is_whole());
     QCOMPARE(view.scene().rows.count(), 3);
     view.set_map(nullptr);
     QCOMPARE(view.scene().rows.count(), 0);
 }
 
-void RetentionViewTest::paints_at_most_thirty_times_a_second()
+void RetentionViewTest::the_view_renders_at_most_thirty_times_a_second()
 {
     RetentionView view;
     show_view(view);
     const uint64_t before = view.frames_painted();
     QElapsedTimer time;
     time.start();
-    const double fewest = 5 / double(sanitizer_factor); // otherwise the view would be idle
+    const double fewest = 5 / double(sanitizer_factor); // with fewer frames, the view would not have been busy
     const auto painted = [&] { return static_cast<double>(view.frames_painted() - before); };
     for (uint64_t tokens = 1000; time.elapsed() < (painted() < fewest ? test::patience_ms : 1000); ++tokens) {
         view.set_map(synthetic_map({.layers = 2, .kv_heads = 1, .tokens = tokens, .kept = 50}));
@@ -173,7 +173,7 @@ void RetentionViewTest::paints_at_most_thirty_times_a_second()
     QVERIFY(frames >= fewest);
 }
 
-void RetentionViewTest::costs_nothing_when_nothing_changes()
+void RetentionViewTest::an_unchanged_map_is_not_rendered_again()
 {
     RetentionView view;
     const auto map = synthetic_map({});
@@ -188,7 +188,7 @@ void RetentionViewTest::costs_nothing_when_nothing_changes()
     QVERIFY(view.place());
 }
 
-void RetentionViewTest::a_place_on_the_screen_is_the_place_in_the_lists()
+void RetentionViewTest::the_pixel_under_the_mouse_has_the_colour_of_its_cell()
 {
     RetentionView view;
     const auto map = synthetic_map({.tokens = 40'000, .kept = 900});
@@ -268,7 +268,7 @@ void RetentionViewTest::a_drag_pans_and_a_double_click_resets()
     QVERIFY(view.scene().window.is_whole());
 }
 
-void RetentionViewTest::shift_drag_chooses_a_range()
+void RetentionViewTest::a_drag_with_shift_selects_a_range()
 {
     RetentionView view;
     view.set_map(synthetic_map({.tokens = 100'000}));
@@ -314,7 +314,7 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
     QCOMPARE(view.place()->tokens.first, uint64_t{0});
     const MapCell start = *view.place();
     QTest::keyClick(&view, Qt::Key_Right);
-    QCOMPARE(view.place()->tokens.first, start.tokens.last); // the very next cell
+    QCOMPARE(view.place()->tokens.first, start.tokens.last); // the neighbouring cell
     QTest::keyClick(&view, Qt::Key_Left);
     QCOMPARE(*view.place(), start);
     QTest::keyClick(&view, Qt::Key_Left);
@@ -343,16 +343,16 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
 
     QTest::keyClick(&view, Qt::Key_Plus);
     QVERIFY(!view.scene().window.is_whole());
-    QCOMPARE(view.scene().window.last(), 100'000.0); // zooms around the crosshair, at the end
+    QCOMPARE(view.scene().window.last(), 100'000.0); // zooms around the crosshair, which is at the end
     for (int i = 0; i < 40; ++i)
         QTest::keyClick(&view, Qt::Key_Plus);
     QCOMPARE(view.scene().window.span(), VisibleRange::least_span);
     const uint64_t token = view.place()->tokens.first;
-    QTest::keyClick(&view, Qt::Key_Left); // a token is wider than a pixel: moves by one token
+    QTest::keyClick(&view, Qt::Key_Left); // a token is now wider than a pixel, so the key moves by one token
     QCOMPARE(view.place()->tokens.first, token - 1);
     for (int i = 0; i < 20; ++i)
         QTest::keyClick(&view, Qt::Key_Left);
-    QCOMPARE(view.place()->tokens.first, token - 21); // the window followed
+    QCOMPARE(view.place()->tokens.first, token - 21); // the visible range moved along
     QVERIFY(view.scene().window.first() <= double(token - 21));
     QTest::keyClick(&view, Qt::Key_Minus);
     QVERIFY(view.scene().window.span() > VisibleRange::least_span);
@@ -398,7 +398,7 @@ void RetentionViewTest::many_rows_scroll_with_the_crosshair()
     QVERIFY((view.place()->row == MapRow{0, -1}));
 }
 
-void RetentionViewTest::the_readout_is_cut_where_it_ends()
+void RetentionViewTest::the_readout_is_elided_at_its_width()
 {
     RetentionView view;
     view.set_map(synthetic_map({.tokens = 4'000'000}));
@@ -411,7 +411,7 @@ void RetentionViewTest::the_readout_is_cut_where_it_ends()
     QVERIFY(readout->fontMetrics().horizontalAdvance(readout->text()) + 2 * readout->indent() <= readout->width());
 }
 
-void RetentionViewTest::tells_assistive_technology_the_place()
+void RetentionViewTest::assistive_technology_reads_the_crosshair()
 {
     RetentionView view;
     MapMarks marks;
@@ -439,7 +439,7 @@ void RetentionViewTest::tells_assistive_technology_the_place()
     QVERIFY(QToolTip::text().contains(QLatin1String("The harbour")));
 }
 
-void RetentionViewTest::the_table_opens_by_key_and_is_read_by_key()
+void RetentionViewTest::the_table_opens_and_works_by_keyboard()
 {
     RetentionView view;
     view.set_map(synthetic_map({}));
@@ -449,7 +449,7 @@ void RetentionViewTest::the_table_opens_by_key_and_is_read_by_key()
     QVERIFY(window && window->isVisible());
     auto* const table = window->findChild<QTableView*>();
     QCOMPARE(table->model()->rowCount(), 6);
-    QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // nothing to choose without sections
+    QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // without sections, the columns are always tenths
     QVERIFY(QTest::qWaitForWindowActive(window, test::patience_ms));
     EVENTUALLY(table->hasFocus());
     QSignalSpy activated(&view, &RetentionView::token_activated);
@@ -465,7 +465,7 @@ void RetentionViewTest::the_table_opens_by_key_and_is_read_by_key()
     QVERIFY(!window->isVisible());
 }
 
-void RetentionViewTest::exports_what_it_shows()
+void RetentionViewTest::the_view_exports_its_map_or_reports_why_not()
 {
     const QTemporaryDir folder;
     RetentionView view;
@@ -492,8 +492,8 @@ void RetentionViewTest::exports_what_it_shows()
     QVERIFY(QFile::exists(folder.filePath(QStringLiteral("map.csv"))));
 }
 
-// A writer that ends only after the window's thread has continued.
-void RetentionViewTest::exports_beside_the_windows_thread()
+// The writer ends only after save_as() has returned to the window's thread.
+void RetentionViewTest::an_export_does_not_block_the_thread_of_the_window()
 {
     const QTemporaryDir folder;
     RetentionView view;
@@ -512,7 +512,7 @@ void RetentionViewTest::exports_beside_the_windows_thread()
     QCOMPARE(ended.at(0).at(1).toString(), QString());
 }
 
-void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
+void RetentionViewTest::closing_stops_an_export_and_keeps_the_old_file()
 {
     const QTemporaryDir folder;
     QFile file(folder.filePath(QStringLiteral("map.csv")));
@@ -527,7 +527,7 @@ void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
                                          [&](std::ostream& out, const engine::RetentionMap&) {
                                              has_begun.release();
                                              try {
-                                                 for (;;) // never ends by itself
+                                                 for (;;) // never ends unless `out` throws
                                                      out << "1,2,3\n";
                                              } catch (const std::ios::failure&) {
                                                  was_stopped = true;
@@ -545,7 +545,7 @@ void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
     QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList(QStringLiteral("map.csv")));
 }
 
-void RetentionViewTest::follows_the_palette()
+void RetentionViewTest::the_view_follows_the_palette()
 {
     RetentionView view;
     view.set_map(synthetic_map({}));
@@ -557,7 +557,7 @@ void RetentionViewTest::follows_the_palette()
     EVENTUALLY_EQUAL(view.viewport()->grab().toImage().pixelColor(corner), QColor(45, 45, 48));
 }
 
-void RetentionViewTest::ten_million_tokens_are_smooth_data()
+void RetentionViewTest::a_frame_of_ten_million_tokens_is_painted_in_time_data()
 {
     QTest::addColumn<uint>("kept");
     QTest::addColumn<bool>("expanded");
@@ -567,8 +567,8 @@ void RetentionViewTest::ten_million_tokens_are_smooth_data()
     QTest::newRow("32,768 a list") << 32'768u << false << 33.0; // eight million kept tokens: 30 frames a second
 }
 
-// One frame: a new map or a zoom, counted, coloured and painted.
-void RetentionViewTest::ten_million_tokens_are_smooth()
+// Each frame counts, colours and paints a new map, or a zoom of one.
+void RetentionViewTest::a_frame_of_ten_million_tokens_is_painted_in_time()
 {
     QFETCH(uint, kept);
     QFETCH(double, limit_ms);
@@ -598,7 +598,7 @@ void RetentionViewTest::ten_million_tokens_are_smooth()
     QVERIFY2(milliseconds[30] <= limit_ms * sanitizer_factor, qPrintable(QString::number(milliseconds[30])));
 }
 
-void RetentionViewTest::memory_is_that_of_pixels()
+void RetentionViewTest::memory_does_not_grow_with_the_stream()
 {
     RetentionView view;
     view.set_map(synthetic_map({.tokens = 10'000}));

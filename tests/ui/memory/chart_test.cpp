@@ -1,4 +1,4 @@
-// The chart: ticks, crosshair by keys and by mouse, table, colours.
+// The chart: its ticks, its crosshair with keys and mouse, its table and its colours.
 
 #include <QAbstractItemModelTester>
 #include <QAccessible>
@@ -40,7 +40,7 @@ std::unique_ptr<Chart> chart_of_two()
 class ChartTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void ticks_are_round_few_and_inside()
+    void ticks_are_few_round_numbers_within_the_axis()
     {
         for (const double least : {0.0, -3.7, 12.3, 1e9})
             for (const double span : {1e-6, 0.7, 13.0, 48'877.0, 3e12})
@@ -55,7 +55,7 @@ private Q_SLOTS:
         QVERIFY(chart_ticks(3e6, 9e7, 8, true).size() >= 3);
     }
 
-    void keys_go_from_sample_to_sample()
+    void keys_move_the_crosshair_from_sample_to_sample()
     {
         const auto chart = chart_of_two();
         QSignalSpy moved(chart.get(), &Chart::crosshair_moved);
@@ -76,7 +76,7 @@ private Q_SLOTS:
         QCOMPARE(moved.count(), 6);
     }
 
-    void the_crosshair_says_the_newest_value_of_every_line()
+    void the_crosshair_shows_the_latest_value_of_every_line()
     {
         const auto chart = chart_of_two();
         chart->set_crosshair(10.0);
@@ -97,7 +97,7 @@ private Q_SLOTS:
         QVERIFY(*chart->crosshair() == 20 || *chart->crosshair() == 30);
     }
 
-    void its_table_has_every_value()
+    void the_table_of_a_chart_has_every_value()
     {
         const auto chart = chart_of_two();
         ChartTable table({.title = QStringLiteral("Tokens"), .text = plain},
@@ -111,7 +111,7 @@ private Q_SLOTS:
         QCOMPARE(test::nameless(*dialog), QStringList());
     }
 
-    void its_lines_are_told_apart_from_the_background()
+    void lines_contrast_with_the_background()
     {
         for (const QPalette& palette : {test::light_palette(), test::dark_palette()})
             for (int style = 0; style < 4; ++style) {
@@ -122,7 +122,7 @@ private Q_SLOTS:
             }
     }
 
-    void nothing_to_draw_is_drawn()
+    void a_chart_without_lines_or_with_one_point_is_drawn()
     {
         Chart chart(QStringLiteral("Empty"));
         chart.set_axes({.title = QStringLiteral("x"), .text = plain},
@@ -137,7 +137,7 @@ private Q_SLOTS:
         QVERIFY(!chart.crosshair());
     }
 
-    void a_missing_value_is_a_gap()
+    void a_line_with_missing_values_is_drawn()
     {
         Chart chart(QStringLiteral("Gap"));
         chart.set_axes({.title = QStringLiteral("x"), .text = plain},
@@ -147,7 +147,7 @@ private Q_SLOTS:
         QVERIFY(!chart.grab().isNull());
     }
 
-    void texts_follow_the_language()
+    void numbers_are_written_as_in_the_language()
     {
         QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
         QCOMPARE(count_text(1'234'567), QStringLiteral("1.234.567"));

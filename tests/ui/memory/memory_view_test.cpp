@@ -50,7 +50,7 @@ class MemoryViewTest : public QObject {
 private Q_SLOTS:
     void initTestCase() { QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates)); }
 
-    void every_sample_is_one_that_was_reported_and_their_number_is_bounded()
+    void the_history_keeps_a_bounded_number_of_the_reported_samples()
     {
         MemoryHistory history(64);
         std::vector<uint64_t> reported;
@@ -73,7 +73,7 @@ private Q_SLOTS:
         QVERIFY(widest < 10'000'000 / 8); // spread over the whole stream
     }
 
-    void what_was_taken_back_is_forgotten()
+    void samples_of_tokens_that_were_undone_are_dropped()
     {
         MemoryHistory history;
         for (const uint64_t tokens : {100, 200, 300, 400})
@@ -85,7 +85,7 @@ private Q_SLOTS:
         QCOMPARE(left, (std::vector<uint64_t>{100, 200, 250}));
     }
 
-    void the_scale_becomes_logarithmic_where_the_two_differ_by_more_than_twenty_times()
+    void the_axis_is_logarithmic_when_a_full_cache_is_over_twenty_times_larger()
     {
         MemoryView view;
         view.begin(QStringLiteral("cpu"));
@@ -97,7 +97,7 @@ private Q_SLOTS:
         QVERIFY(chart->y_axis().title.contains(QLatin1String("logarithmic")));
     }
 
-    void the_numbers_are_the_telemetry()
+    void the_table_and_the_chart_show_the_telemetry()
     {
         MemoryView view;
         view.begin(QStringLiteral("cuda:0"));
@@ -120,7 +120,7 @@ private Q_SLOTS:
         QCOMPARE(lines[1].points.back(), QPointF(128'000, 128'000.0 * slot_bytes));
     }
 
-    void without_a_session_it_says_so()
+    void the_table_is_hidden_without_a_session()
     {
         MemoryView view;
         view.show();
@@ -133,7 +133,7 @@ private Q_SLOTS:
         QVERIFY(view.history().empty());
     }
 
-    void another_session_starts_anew()
+    void another_session_starts_an_empty_history()
     {
         MemoryView view;
         view.show_frame(frame_at(5000));
@@ -143,7 +143,7 @@ private Q_SLOTS:
         QCOMPARE(view.history().samples().size(), size_t{1});
     }
 
-    void a_session_that_was_stored_has_its_curves()
+    void a_stored_session_has_curves_of_its_past()
     {
         MemoryView view;
         view.begin(QStringLiteral("cpu"), [](uint64_t tokens) { return tokens * slot_bytes; });
@@ -162,7 +162,7 @@ private Q_SLOTS:
         QCOMPARE(view.findChild<Chart*>()->lines()[1].points.size(), lines[1].points.size() + 1);
     }
 
-    void a_short_past_has_no_place_twice()
+    void the_past_of_a_short_session_has_no_duplicate_samples()
     {
         MemoryHistory history;
         history.add_past(telemetry_at(3), [](uint64_t tokens) { return tokens * slot_bytes; });
@@ -173,7 +173,7 @@ private Q_SLOTS:
         QCOMPARE(places, (std::vector<uint64_t>{0, 1, 2, 3}));
     }
 
-    void the_table_is_a_good_model()
+    void the_table_passes_the_item_model_tester()
     {
         MemoryTable table;
         const QAbstractItemModelTester tester(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
@@ -188,7 +188,7 @@ private Q_SLOTS:
         QCOMPARE(table.rowCount(), 0);
     }
 
-    void names_and_pictures()
+    void widgets_have_names_on_either_scale()
     {
         MemoryView view;
         view.begin(QStringLiteral("cpu"));

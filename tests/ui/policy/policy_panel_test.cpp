@@ -1,4 +1,5 @@
-// The policy panel offers everything the engine has, and refuses what the engine refuses, in the same words.
+// The policy panel offers every policy and parameter of the engine, and refuses what the engine refuses, with the
+// same sentence.
 
 #include <QAbstractItemModelTester>
 #include <QComboBox>
@@ -88,7 +89,7 @@ private Q_SLOTS:
                                      kernels::open_backend({"cpu", 1, ""}));
     }
 
-    void every_policy_is_there_with_its_sentence()
+    void the_model_lists_every_policy_with_its_sentence()
     {
         PolicyModel policies;
         const QAbstractItemModelTester tester(&policies, QAbstractItemModelTester::FailureReportingMode::QtTest);
@@ -100,7 +101,7 @@ private Q_SLOTS:
         }
     }
 
-    void every_parameter_of_every_policy_is_there_with_meaning_default_and_range()
+    void every_parameter_has_a_field_with_meaning_default_and_range()
     {
         const auto panel = panel_with_model();
         for (const engine::PolicyInfo& info : engine::policies()) {
@@ -139,7 +140,7 @@ private Q_SLOTS:
         QVERIFY(found(QStringLiteral("no such words")).isEmpty());
     }
 
-    void what_the_engine_takes_is_what_a_session_gets()
+    void an_accepted_request_has_the_cache_and_options_of_its_session()
     {
         const auto panel = panel_with_model();
         for (const QString& budget :
@@ -154,7 +155,7 @@ private Q_SLOTS:
         }
     }
 
-    void a_share_has_a_price_once_the_length_is_known()
+    void a_budget_in_percent_has_a_size_once_the_input_length_is_known()
     {
         const auto panel = panel_with_model();
         choose(*panel, "treekv", QStringLiteral("1%"));
@@ -166,7 +167,7 @@ private Q_SLOTS:
         QCOMPARE(panel->check().options->budget, 488);
     }
 
-    void a_bad_budget_is_refused_beside_its_field_in_the_engines_words()
+    void a_bad_budget_is_refused_beside_its_field_with_the_sentence_of_the_engine()
     {
         const auto panel = panel_with_model();
         for (const QString& budget : {QStringLiteral("many"), QStringLiteral("0"), QStringLiteral("-3"),
@@ -197,7 +198,7 @@ private Q_SLOTS:
         sinks->setText(QStringLiteral("many"));
         QCOMPARE(panel->check().field, PolicyCheck::Field::Parameter);
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
-        QVERIFY(sinks->isVisible()); // the options unfold to show it
+        QVERIFY(sinks->isVisible()); // the folded options open to show the field
         QCOMPARE(troubles(*panel), QStringList(panel->check().sentence));
         sinks->setText(QStringLiteral("1000"));
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
@@ -227,7 +228,7 @@ private Q_SLOTS:
         }
     }
 
-    void the_open_session_is_shown_without_what_goes_without_saying()
+    void the_open_session_is_shown_without_default_parameters()
     {
         const auto panel = panel_with_model();
         engine::SessionOptions options;
@@ -248,7 +249,7 @@ private Q_SLOTS:
         }
     }
 
-    void what_is_being_chosen_is_not_overwritten_by_news_of_the_session()
+    void edits_are_kept_when_the_session_facts_are_published_again()
     {
         const auto panel = panel_with_model();
         const auto facts = session_with(*model_, {});
@@ -258,7 +259,7 @@ private Q_SLOTS:
         QCOMPARE(panel->request().budget, QStringLiteral("77"));
     }
 
-    void without_a_session_what_a_new_one_begins_with_is_shown()
+    void without_a_session_the_panel_shows_the_defaults()
     {
         const auto panel = panel_with_model();
         NewSession defaults;
@@ -287,7 +288,7 @@ private Q_SLOTS:
         QCOMPARE(panel->request().budget, QStringLiteral("77"));
     }
 
-    void what_no_budget_cuts_takes_a_full_cache()
+    void a_policy_without_a_budget_needs_a_full_cache()
     {
         const auto panel = panel_with_model();
         const auto context = static_cast<uint64_t>(model_->config().context);
@@ -324,7 +325,7 @@ private Q_SLOTS:
         QCOMPARE(panel->request().chunk, NewSession().chunk);
     }
 
-    void everything_goes_by_keyboard()
+    void a_policy_is_found_and_applied_by_keyboard()
     {
         const auto panel = panel_with_model();
         QSignalSpy applied(panel.get(), &PolicyPanel::apply_wanted);
@@ -333,7 +334,7 @@ private Q_SLOTS:
         auto* search = panel->findChild<QLineEdit*>(QStringLiteral("search"));
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral("lacache"));
-        QCOMPARE(panel->request().policy, QStringLiteral("treekv")); // typing chooses nothing
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv")); // a search alone does not choose a policy
         QTest::keyClick(search, Qt::Key_Down);
         auto* list = panel->findChild<QListView*>();
         EVENTUALLY(list->hasFocus());
@@ -350,7 +351,7 @@ private Q_SLOTS:
         QCOMPARE(applied[0][1].toBool(), true);
     }
 
-    void with_a_session_open_it_asks()
+    void with_a_session_open_the_panel_asks_before_it_applies()
     {
         for (const auto& [label, expected] :
              {std::pair{"copy", 1}, std::pair{"Go on", 0}, std::pair{"Cancel", -1}}) {
@@ -372,7 +373,7 @@ private Q_SLOTS:
         }
     }
 
-    void names_and_pictures()
+    void widgets_have_names_at_every_width()
     {
         const auto panel = panel_with_model();
         test::keep_pictures(*panel, QStringLiteral("policy"));

@@ -1,2 +1,2 @@
-// The program whose precompiled headers all window tests reuse.
+// Does nothing: all window tests reuse the precompiled headers of this program.
 int main() {}

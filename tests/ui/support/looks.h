@@ -1,5 +1,5 @@
-// Checks for every panel: it draws in light and dark and at any scale, has room for its texts, and has names for
-// assistive technology.
+// Checks for the looks of any widget: its colours follow the palette, its texts have room, and it has names for
+// assistive technology. Also saves pictures.
 #pragma once
 
 #include <QAbstractButton>
@@ -44,7 +44,7 @@ inline QPalette dark_palette()
     return palette;
 }
 
-// If PALIMPSEST_PICTURES names a folder, saves pictures of the widget there, in light and dark.
+// Saves pictures of the widget in light and dark colours if PALIMPSEST_PICTURES names a folder.
 inline void keep_pictures(QWidget& widget, const QString& name)
 {
     const QString folder = qEnvironmentVariable("PALIMPSEST_PICTURES");
@@ -69,8 +69,8 @@ inline QRect difference(const QImage& a, const QImage& b)
     return found;
 }
 
-// Checks that a widget made in one set of colours and switched to the other looks like one made in the other.
-// Returns the differences, or nothing. `make` makes and shows the same widget every time.
+// Checks that a widget that was made in light colours and then switched to dark ones looks like one made in dark
+// colours, and the reverse. Returns the differences, or nothing. `make` makes and shows the same widget every time.
 inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>& make)
 {
     const int blinking = QApplication::cursorFlashTime();
@@ -98,7 +98,7 @@ inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>
     return trouble;
 }
 
-// Texts below `root` that their widgets have no room for.
+// Describes the widgets below `root` that are too small for their texts.
 inline QStringList clipped(const QWidget& root)
 {
     QStringList found;
@@ -129,7 +129,7 @@ inline QStringList clipped(const QWidget& root)
     return found;
 }
 
-// Parts that Qt makes inside our widgets and names through them.
+// Whether Qt made the widget inside another one, whose accessible name covers both.
 inline bool is_inner_part(const QWidget& widget)
 {
     const QWidget* parent = widget.parentWidget();
@@ -141,7 +141,7 @@ inline bool is_inner_part(const QWidget& widget)
            std::any_of(std::begin(inner), std::end(inner), [&](const char* name) { return widget.inherits(name); });
 }
 
-// Interactive widgets below `root` that assistive tools cannot name.
+// Describes the interactive widgets below `root` that have no accessible name.
 inline QStringList nameless(const QWidget& root)
 {
     QStringList found;

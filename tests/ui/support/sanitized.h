@@ -1,4 +1,5 @@
-// Whether the program runs under a sanitizer, where a token costs some twenty times as much and times mean nothing.
+// Says whether the program is built with a sanitizer. Then a token takes some twenty times as long, and times mean
+// nothing.
 #pragma once
 
 namespace palimpsest::ui::test {

@@ -1,4 +1,4 @@
-// The desktop turns dark while the window is open: everything that is open changes its colours.
+// When the desktop turns dark while the window is open, every open area and dialog changes its colours.
 #include <QListWidget>
 
 #include "tests/ui/desktop/program.h"
@@ -45,7 +45,7 @@ class ColoursTest : public QObject {
 private Q_SLOTS:
     void initTestCase() { use_own_places(); }
 
-    void every_area_follows_data()
+    void every_area_follows_the_palette_data()
     {
         QTest::addColumn<int>("tab");
         QTest::newRow("chat") << static_cast<int>(Tab::Chat);
@@ -53,7 +53,7 @@ private Q_SLOTS:
         QTest::newRow("compare") << static_cast<int>(Tab::Compare);
     }
 
-    void every_area_follows()
+    void every_area_follows_the_palette()
     {
         QFETCH(int, tab);
         const auto look = [&](MainWindow& window) {
@@ -63,7 +63,7 @@ private Q_SLOTS:
         QCOMPARE(colours_that_stay([&] { return whole_window(look); }), QString());
     }
 
-    void the_window_at_work_follows()
+    void a_window_during_a_reading_follows_the_palette()
     {
         const auto at_work = [] {
             const auto stage = std::make_shared<Stage>(true);
@@ -77,7 +77,7 @@ private Q_SLOTS:
         QCOMPARE(colours_that_stay(at_work), QString());
     }
 
-    void every_dialog_follows()
+    void every_dialog_follows_the_palette()
     {
         Stage stage;
         const Preferences preferences = stage.window->preferences();

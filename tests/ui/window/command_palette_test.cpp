@@ -18,7 +18,7 @@ class CommandPaletteTest : public QObject {
 private Q_SLOTS:
     void initTestCase() { use_own_places(); }
 
-    void letters_find_commands()
+    void a_few_letters_find_a_command()
     {
         const auto score = [](const char* typed, const char* text) {
             return fuzzy_match(QString::fromUtf8(typed), QString::fromUtf8(text));
@@ -34,7 +34,7 @@ private Q_SLOTS:
         QVERIFY(score("F U", "Full screen"));
     }
 
-    void the_palette_finds_and_runs()
+    void the_palette_finds_and_runs_a_command()
     {
         Stage stage;
         QSignalSpy wanted(stage.window.get(), &MainWindow::new_session_wanted);
@@ -56,12 +56,12 @@ private Q_SLOTS:
         stage.window->actions()[ActionId::CommandPalette]->trigger();
         QTest::keyClicks(field, "zzzz");
         QCOMPARE(list->model()->rowCount(), 0);
-        QTest::keyClick(field, Qt::Key_Return); // nothing to run
+        QTest::keyClick(field, Qt::Key_Return); // without a match, runs nothing
         QTest::keyClick(field, Qt::Key_Escape);
         QVERIFY(!palette->isVisible());
     }
 
-    void a_field_for_text_does_not_swallow_the_windows_keys()
+    void shortcuts_of_the_window_work_in_a_text_field()
     {
         Stage stage;
         stage.window->activateWindow();
@@ -76,7 +76,7 @@ private Q_SLOTS:
         QCOMPARE(field->text(), QString("words"));
     }
 
-    void what_is_in_a_menu_within_a_menu_says_which()
+    void the_place_of_an_action_is_its_menu_or_submenu()
     {
         Stage stage;
         QFile file(stage.folder.filePath("Ashford.md"));
@@ -90,7 +90,7 @@ private Q_SLOTS:
         QCOMPARE(actions.place(actions[ActionId::ImportSession]), QString("File"));
     }
 
-    void the_palette_offers_only_what_can_be_done()
+    void the_palette_offers_only_enabled_commands()
     {
         Stage stage;
         CommandPalette palette(stage.window->actions(), stage.window.get());

@@ -19,7 +19,7 @@ class PreferencesTest : public QObject {
 private Q_SLOTS:
     void initTestCase() { use_own_places(); }
 
-    void settings_survive()
+    void preferences_are_the_same_after_a_restart()
     {
         Stage stage;
         Preferences changed = stage.window->preferences();
@@ -63,7 +63,7 @@ private Q_SLOTS:
         stage.window->change_preferences({});
     }
 
-    void settings_leave_what_they_do_not_change_data()
+    void the_dialog_returns_unchanged_preferences_exactly_data()
     {
         QTest::addColumn<Preferences>("stored");
         const auto row = [](const char* name, const std::function<void(Preferences&)>& change) {
@@ -90,7 +90,7 @@ private Q_SLOTS:
         row("a device that is not there", [](Preferences& p) { p.model.device = "cuda:7"; });
     }
 
-    void settings_leave_what_they_do_not_change()
+    void the_dialog_returns_unchanged_preferences_exactly()
     {
         QFETCH(Preferences, stored);
         const SettingsDialog dialog(stored, {}, nullptr);
@@ -103,7 +103,7 @@ private Q_SLOTS:
         QCOMPARE(found.language, stored.language);
     }
 
-    void a_seed_is_a_number_of_64_bits()
+    void the_seed_field_accepts_64_bits()
     {
         SeedField field(7);
         field.clear();
@@ -114,7 +114,7 @@ private Q_SLOTS:
         QCOMPARE(field.seed(), std::numeric_limits<uint64_t>::max());
     }
 
-    void settings_refuse_what_the_engine_refuses()
+    void the_dialog_refuses_a_policy_or_budget_that_the_engine_refuses()
     {
         Preferences preferences;
         SettingsDialog dialog(preferences, {}, nullptr);

@@ -1,5 +1,5 @@
-// SIGINT, and SIGTERM as a desktop or system sends it at its end: the window closes as if by hand, and the exit
-// code names the signal.
+// On SIGINT, or on SIGTERM, which a desktop sends at logout, the window closes as if the user closed it, and the
+// exit code names the signal.
 #include <QFile>
 #include <QProcess>
 #include <QSignalSpy>
@@ -52,9 +52,9 @@ void add_signals()
 class QuitTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_signal_asks_for_the_end_data() { add_signals(); }
+    void a_signal_requests_that_the_program_quits_data() { add_signals(); }
 
-    void a_signal_asks_for_the_end()
+    void a_signal_requests_that_the_program_quits()
     {
         QFETCH(int, signal);
         QFETCH(int, code);
@@ -62,18 +62,18 @@ private Q_SLOTS:
         QSignalSpy wanted(&signals_taken, &QuitSignals::quit_wanted);
         QCOMPARE(signals_taken.exit_code(), 0);
         QCOMPARE(std::raise(signal), 0);
-        QCOMPARE(wanted.count(), 0); // the handler itself does nothing else
+        QCOMPARE(wanted.count(), 0); // the signal handler itself emits nothing
         EVENTUALLY_EQUAL(wanted.count(), 1);
         QCOMPARE(signals_taken.exit_code(), code);
     }
 
 #ifdef PALIMPSEST_HAS_COMMAND
-    void the_program_ends_with_that_code_data()
+    void the_program_exits_with_the_code_of_its_signal_data()
     {
         add_signals();
     }
 
-    void the_program_ends_with_that_code()
+    void the_program_exits_with_the_code_of_its_signal()
     {
         QFETCH(int, signal);
         QFETCH(int, code);

@@ -1,4 +1,4 @@
-// One program per database: a second start hands over to the first.
+// There is one window per database: a second instance hands its files to the first and ends.
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -14,7 +14,7 @@ using namespace palimpsest::ui;
 class SingleInstanceTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_second_start_hands_over()
+    void a_second_instance_hands_its_files_to_the_first()
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
@@ -22,7 +22,7 @@ private Q_SLOTS:
         QCOMPARE(first.begin({}), SingleInstance::Role::First);
         QCOMPARE(other.begin({}), SingleInstance::Role::First);
         QSignalSpy requested(&first, &SingleInstance::requested);
-        // The second asks from another thread, as another process would: the first answers from its event loop.
+        // The second instance runs on another thread, because the first answers from this thread's event loop.
         std::atomic<int> role{-1};
         std::thread second([&] {
             SingleInstance start(database);
@@ -36,7 +36,7 @@ private Q_SLOTS:
         QCOMPARE(request.activation, QByteArray("token"));
     }
 
-    void what_a_killed_one_left_does_not_hinder()
+    void an_instance_starts_after_the_first_has_ended()
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
@@ -48,11 +48,11 @@ private Q_SLOTS:
         QCOMPARE(next.begin({}), SingleInstance::Role::First);
     }
 
-    void one_that_does_not_answer_is_told_from_none()
+    void an_instance_that_does_not_answer_is_recognised()
     {
         QTemporaryDir folder;
         const QString database = folder.filePath("palimpsest.db");
-        SingleInstance hangs(database); // this thread will not run its event loop meanwhile
+        SingleInstance hangs(database); // cannot answer, because this thread runs no event loop below
         QCOMPARE(hangs.begin({}), SingleInstance::Role::First);
         SingleInstance second(database);
         QCOMPARE(second.begin({}, 50), SingleInstance::Role::Unanswered);

@@ -20,14 +20,14 @@
 
 namespace palimpsest::ui::test {
 
-// For initTestCase: uses none of the user's files, and the number format that the tests expect.
+// Call in initTestCase(): keeps the tests away from the user's files and sets the number format that they expect.
 inline void use_own_places()
 {
     QStandardPaths::setTestModeEnabled(true);
     QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
 }
 
-// Placeholder for an area that has its own tests.
+// Returns a factory of an empty widget, in place of an area that has its own tests.
 inline WindowAreas::Make placeholder(const QString& name)
 {
     return [name](QWidget* parent) -> QWidget* {
@@ -136,8 +136,8 @@ struct Stage {
 
     QTemporaryDir folder;
     QString database;
-    FindModels find_models; // null: the window's own; used by the next open()
-    int sessions = 0;       // in the database
+    FindModels find_models; // null: find_models_here(); used from the next open() on
+    int sessions = 0;       // number of sessions in the database
     std::optional<PreferenceStore> store;
     std::unique_ptr<MainWindow> window;
 };

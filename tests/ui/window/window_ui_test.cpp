@@ -55,7 +55,7 @@ class WindowUiTest : public QObject {
 private Q_SLOTS:
     void initTestCase() { use_own_places(); }
 
-    void every_action_has_its_words_and_a_place()
+    void every_action_has_a_text_a_status_tip_and_a_menu()
     {
         Stage stage;
         const Actions& actions = stage.window->actions();
@@ -82,7 +82,7 @@ private Q_SLOTS:
         QVERIFY(has(ActionId::NormalText, "Ctrl+0") && has(ActionId::ShowCompare, "Alt+3"));
     }
 
-    void no_key_does_two_things()
+    void no_shortcut_or_mnemonic_is_used_twice()
     {
         Stage stage;
         QHash<QKeySequence, QString> seen;
@@ -107,7 +107,7 @@ private Q_SLOTS:
         }
     }
 
-    void what_runs_is_said()
+    void the_status_line_describes_what_runs()
     {
         QCOMPARE(activity_text(reading_frame()),
                  QString("Reading 61 % · 78,204 / 128,000 tokens · 4,120 tok/s · 41 s left"));
@@ -115,10 +115,10 @@ private Q_SLOTS:
         QVERIFY(activity_text({}).isEmpty());
         Frame nearly = reading_frame();
         nearly.share = 0.9999;
-        QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // 100 % only when finished
+        QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // rounded down: 100 % appears only at the end
     }
 
-    void escape_stops_only_what_runs()
+    void the_stop_action_is_enabled_only_while_something_runs()
     {
         Stage stage;
         QSignalSpy stop(stage.window.get(), &MainWindow::stop_wanted);
@@ -134,7 +134,7 @@ private Q_SLOTS:
         QVERIFY(!stage.window->actions()[ActionId::Stop]->isEnabled());
     }
 
-    void the_title_tells_the_session_and_whether_it_changes()
+    void the_title_names_the_session_and_marks_changes()
     {
         Stage stage;
         QCOMPARE(stage.window->windowTitle(), QString("Palimpsest"));
@@ -182,7 +182,7 @@ private Q_SLOTS:
         QCOMPARE(stage.window->focusWidget(), now); // back to where it was
     }
 
-    void dropped_things_go_where_they_belong()
+    void dropped_files_are_handled_by_their_kind()
     {
         Stage stage;
         const QDir folder(stage.folder.path());
@@ -229,7 +229,7 @@ private Q_SLOTS:
         QVERIFY(bar->sentence().contains("missing.md")); // a note does not replace a failure
     }
 
-    void models_of_other_programs_are_offered_and_one_becomes_the_default()
+    void a_model_of_another_program_can_become_the_default()
     {
         const QTemporaryDir config;
         const QByteArray before = qgetenv("XDG_CONFIG_HOME");
@@ -265,7 +265,7 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(storage::set_default()), path);
         EVENTUALLY_EQUAL(box->currentText(), QString("x (default)"));
         QVERIFY(stage.window->preferences().model.model.isEmpty());
-        QCOMPARE(model.count(), 1); // it is already loaded
+        QCOMPARE(model.count(), 1); // no new request: the model is already loaded
         activate("palimpsest-small (shipped)");
         QVERIFY(model[1][0].value<ModelChoiceRequest>().model.endsWith("palimpsest-small.gguf"));
 
@@ -278,7 +278,7 @@ private Q_SLOTS:
         qputenv("XDG_CONFIG_HOME", before);
     }
 
-    void a_slow_disk_delays_the_list_of_models_alone()
+    void a_slow_disk_delays_only_the_list_of_models()
     {
         std::promise<void> disk;
         const std::shared_future<void> answer = disk.get_future().share();
@@ -294,7 +294,7 @@ private Q_SLOTS:
         auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
         QCOMPARE(box->currentText(), QString("Looking for models…"));
         QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
-        const int shipped = box->findText("palimpsest-small (shipped)"); // can be chosen meanwhile
+        const int shipped = box->findText("palimpsest-small (shipped)"); // can be chosen during the search
         QVERIFY(shipped >= 0);
         Q_EMIT box->activated(shipped);
         QCOMPARE(model.count(), 1);
@@ -326,12 +326,12 @@ private Q_SLOTS:
         stage.window.reset(); // returns although the search has not
         stage.find_models = nullptr;
         QVERIFY(disk->stop.stop_requested());
-        QVERIFY(disk.use_count() > 1); // the search still holds it
+        QVERIFY(disk.use_count() > 1); // the thread of the search still holds it
         disk->answers.set_value();
-        EVENTUALLY_EQUAL(disk.use_count(), 1); // its thread has ended
+        EVENTUALLY_EQUAL(disk.use_count(), 1); // that thread has ended
     }
 
-    void a_search_that_fails_leaves_the_shipped_model()
+    void the_shipped_model_is_offered_if_the_search_fails()
     {
         Stage stage;
         stage.find_models = [](const ModelQuery&, const std::stop_token&) -> ModelsHere { throw std::bad_alloc(); };
@@ -341,7 +341,7 @@ private Q_SLOTS:
         QCOMPARE(box->findText("Looking for models…"), -1);
     }
 
-    void a_default_that_is_gone_is_shown_as_missing()
+    void a_missing_default_model_is_shown_as_missing()
     {
         const QTemporaryDir config;
         const QByteArray before = qgetenv("XDG_CONFIG_HOME");
@@ -368,7 +368,7 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(box->itemText(0), QString("The default cannot be read"));
     }
 
-    void a_model_of_ollama_is_called_by_its_manifest_once_that_was_read()
+    void an_ollama_model_is_named_by_its_manifest_once_it_is_read()
     {
         std::promise<void> disk;
         const std::shared_future<void> answer = disk.get_future().share();
@@ -402,7 +402,7 @@ private Q_SLOTS:
         QCOMPARE(box->currentData().toString(), preferences.model.model);
     }
 
-    void the_open_dialog_offers_what_can_be_read()
+    void the_open_dialog_offers_only_readable_formats()
     {
         Stage stage;
         QStringList filters;
@@ -442,7 +442,7 @@ private Q_SLOTS:
         }
     }
 
-    void text_grows_and_shrinks()
+    void the_text_size_can_be_changed_and_reset()
     {
         Stage stage;
         const double usual = QApplication::font().pointSizeF();
@@ -455,7 +455,7 @@ private Q_SLOTS:
         QCOMPARE(QApplication::font().pointSizeF(), usual);
     }
 
-    void colours_can_be_read()
+    void colours_have_enough_contrast()
     {
         for (const Colours colours : {Colours::Light, Colours::Dark}) {
             use_colours(colours);
@@ -473,7 +473,7 @@ private Q_SLOTS:
         use_colours(Colours::AsDesktop);
     }
 
-    void the_tour_has_room_for_its_words()
+    void the_texts_of_the_tour_are_not_clipped()
     {
         const QFont usual = QApplication::font();
         for (const char* family : {"DejaVu Sans", "DejaVu Sans Mono", "DejaVu Serif"}) {
@@ -495,7 +495,7 @@ private Q_SLOTS:
         QVERIFY(stage.window->height() <= std::max(room, stage.window->minimumSizeHint().height()));
     }
 
-    void the_tour_is_taken_by_keyboard()
+    void the_tour_works_by_keyboard()
     {
         Stage stage;
         stage.window->activateWindow();
@@ -533,7 +533,7 @@ private Q_SLOTS:
         QCOMPARE(tour->step(), -1);
     }
 
-    void the_tour_outlines_what_is_seen_and_offers_to_show_the_rest()
+    void the_tour_outlines_a_visible_area_and_offers_to_show_a_hidden_one()
     {
         Stage stage;
         auto* tabs = stage.window->findChild<QTabWidget*>();
@@ -569,12 +569,12 @@ private Q_SLOTS:
         tour->next();
         tour->next();
         EVENTUALLY_EQUAL(tour->outlined(), place_of(stage.window->findChild<QDockWidget*>("policy")));
-        stage.window->findChild<QDockWidget*>("memory")->raise(); // shown in its place
+        stage.window->findChild<QDockWidget*>("memory")->raise(); // the memory dock now covers the policy dock
         EVENTUALLY_EQUAL(tour->outlined(), QRect());
         QVERIFY(offer());
     }
 
-    void an_end_is_told_to_who_looks_elsewhere()
+    void a_notification_is_shown_only_while_the_window_is_inactive()
     {
         QWidget window;
         Notifier notifier(&window);
@@ -586,10 +586,10 @@ private Q_SLOTS:
         window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
         notifier.tell("read", "done");
-        QCOMPARE(told.count(), 1); // the window is active
+        QCOMPARE(told.count(), 1); // unchanged: the window is active
     }
 
-    void without_a_bus_nothing_is_inhibited()
+    void without_a_system_bus_sleep_is_not_inhibited()
     {
         qputenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent");
         SleepInhibitor inhibitor;
@@ -598,7 +598,7 @@ private Q_SLOTS:
         inhibitor.set_wanted(false, {});
     }
 
-    void everything_that_can_be_used_has_a_name()
+    void every_interactive_widget_has_a_name()
     {
         Stage stage(true);
         stage.window->set_frame(reading_frame());
@@ -626,7 +626,7 @@ private Q_SLOTS:
         QCOMPARE(list->topLevelItemCount(), static_cast<int>(MenuId::Count));
     }
 
-    void a_removal_waits_no_longer_than_the_window()
+    void closing_the_window_commits_pending_removals()
     {
         Stage stage(true);
         QSignalSpy removed(stage.window.get(), &MainWindow::remove_wanted);
@@ -643,7 +643,7 @@ private Q_SLOTS:
         QCOMPARE(removed.count(), 1);
     }
 
-    void an_idle_window_runs_nothing()
+    void an_idle_window_has_no_active_timer()
     {
         Stage stage(true);
         stage.window->set_frame(reading_frame());
@@ -658,8 +658,8 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(running(), QString());
     }
 
-    // The start of a window without that of its process, until it is painted.
-    void a_window_is_there_within_a_second()
+    // Measures from the construction of the window to its first painting, without the start of the process.
+    void the_window_is_painted_within_a_second()
     {
         Stage stage(true);
         stage.window.reset();
@@ -674,13 +674,13 @@ private Q_SLOTS:
         if (!is_sanitized) QVERIFY(seconds < 1);
         stage.wait_for_library();
         before = std::clock();
-        QTest::qWait(1000); // measures an idle window, so there is nothing to wait for
+        QTest::qWait(1000); // a fixed time, because nothing happens in an idle window
         const double share = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
         qInfo("idle: %.2f %% of a processor", 100 * share);
         QVERIFY(share < 0.05); // includes the polling of qWait
     }
 
-    void pictures_data()
+    void pictures_of_the_window_and_its_dialogs_are_drawn_data()
     {
         QTest::addColumn<int>("colours");
         QTest::newRow("light") << static_cast<int>(Colours::Light);
@@ -688,7 +688,7 @@ private Q_SLOTS:
     }
 
     // Draws pictures; if PALIMPSEST_SCREENSHOTS names a folder, saves them there to be looked at.
-    void pictures()
+    void pictures_of_the_window_and_its_dialogs_are_drawn()
     {
         QFETCH(int, colours);
         const QString suffix = QString::fromLatin1(QTest::currentDataTag());

@@ -1,4 +1,4 @@
-#include "ui/map/window.h"
+#include "ui/map/visible_range.h"
 
 #include <algorithm>
 #include <cmath>
