@@ -112,7 +112,7 @@ TEST_CASE("policies: the engine keeps what the slow reference keeps")
     }
 }
 
-TEST_CASE("policies: beside pins the engine keeps what the slow reference keeps")
+TEST_CASE("policies: with pins the engine keeps what the slow reference keeps")
 {
     for (const std::string& policy : evicting_policies()) {
         DYNAMIC_SECTION(policy)

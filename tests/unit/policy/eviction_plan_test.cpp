@@ -133,7 +133,7 @@ const std::map<std::string, Planning>& planning_policies()
 
 } // namespace
 
-TEST_CASE("plans: every policy's plan takes out what its select does, and leaves the same state")
+TEST_CASE("plans: executing a policy's plan evicts what its select() evicts, and leaves the same state")
 {
     for (const auto& [name, planning] : planning_policies()) {
         DYNAMIC_SECTION(name)
@@ -149,7 +149,7 @@ TEST_CASE("plans: every policy's plan takes out what its select does, and leaves
     }
 }
 
-TEST_CASE("plans: which policies plan, and which settings keep one from it")
+TEST_CASE("plans: some settings keep a policy from planning")
 {
     for (const auto& info : palimpsest::engine::policies())
         CHECK(planning_policies().contains(info.name));
@@ -181,7 +181,7 @@ TEST_CASE("plans: which policies plan, and which settings keep one from it")
     }
 }
 
-TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep their order")
+TEST_CASE("plans: eviction tiles of a wave share no place, and tiles that share a place keep their order")
 {
     TileWaves waves;
     waves.sort(Words{0, 1, 2, 3, 0, 2, 4, 5, 0, 4, 6, 7}, 2);
@@ -242,7 +242,7 @@ constexpr size_t list_words = sizeof(palimpsest::kernels::ListPlan) / sizeof(uin
 
 } // namespace
 
-TEST_CASE("plans: lists of a layer share their words, and a generated token takes few")
+TEST_CASE("plans: the lists of a layer share the words of a plan, and a generated token needs few words")
 {
     const StreamShape shape{.layers = 2, .heads = 3, .budget = 64};
     const std::map<std::string, size_t> data = {{"streaming", 1},        {"h2o", 0},
@@ -268,7 +268,7 @@ TEST_CASE("plans: lists of a layer share their words, and a generated token take
     CHECK(blocks.words() == 3 * list_words + 2 * 3 + 1);
 }
 
-TEST_CASE("plans: a list without slots loses its oldest, whatever the rule")
+TEST_CASE("plans: a list without slots evicts its oldest candidates, whatever the rule")
 {
     // 4 slots in all for 4 layers, divided steeply: the last layer gets none.
     const StreamShape shape{.layers = 4, .heads = 2, .budget = 10};

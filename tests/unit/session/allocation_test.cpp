@@ -32,7 +32,7 @@ void operator delete(void* memory, size_t) noexcept
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
-TEST_CASE("planning an eviction allocates nothing once longer ones were planned")
+TEST_CASE("planning an eviction allocates nothing after a longer one was planned")
 {
     for (const std::string spec :
          {"streaming", "h2o", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left", "treekv:height=3",

@@ -74,7 +74,7 @@ std::vector<float> unrotated(std::vector<float> key, const RopeAngles& angles, u
 
 // Merges in the staging buffer, in pages and in the row of the newest token. The slow transformer keeps keys
 // unrotated and merges by the definition.
-TEST_CASE("merged entries are the means of keys, raw or rotated, of values and of what was accumulated")
+TEST_CASE("merged entries are the means of keys (raw or rotated), values and statistics")
 {
     const auto model = load_random();
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -141,7 +141,7 @@ TEST_CASE("merged entries are the means of keys, raw or rotated, of values and o
     }
 }
 
-TEST_CASE("merging goes on from a fork, bit for bit")
+TEST_CASE("a session whose policy merges continues bit for bit from a fork and a state")
 {
     const auto model = load_random();
     SessionOptions options;

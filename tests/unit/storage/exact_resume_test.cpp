@@ -246,7 +246,7 @@ bool full_level()
 
 } // namespace
 
-TEST_CASE("wherever a session is cut, it goes on bit for bit")
+TEST_CASE("a session that is saved anywhere and reopened continues bit for bit")
 {
     const int rounds = full_level() ? 7 : 1; // of four cuts, for each case, greedy and sampled
     uint32_t seed = 0;

@@ -432,7 +432,7 @@ uint64_t calls_of(FaultVfs& disk, Fault fault)
 
 } // namespace
 
-TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost and nothing is shown by halves")
+TEST_CASE("V8: whichever disk call fails, no acknowledged data are lost and no incomplete data are shown")
 {
     FaultVfs disk;
     for (const Fault fault : tests::every_fault) {
@@ -453,7 +453,7 @@ TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost an
     }
 }
 
-TEST_CASE("a checkpoint that cannot be flushed is the connection's last write, and what was committed is there")
+TEST_CASE("after a failed WAL checkpoint a connection refuses writes, and committed data are still there")
 {
     FaultVfs disk;
     const std::string text(9 << 20, 'x'); // more than the write-ahead log may hold before a WAL checkpoint
@@ -515,7 +515,7 @@ private:
 
 } // namespace
 
-TEST_CASE("on a disk that is really full, writing pauses and goes on when there is space again (P4)")
+TEST_CASE("on a full disk writes are refused, and succeed when there is space again (P4)")
 {
     const SmallDisk disk;
     if (!disk.mounted()) {
