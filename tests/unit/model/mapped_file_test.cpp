@@ -123,7 +123,7 @@ TEST_CASE("G16: a file that shrinks under its mapping is an error, not a signal"
     write(path, tiny_gguf().build().text());
     const auto model = open_model(path);
     std::filesystem::resize_file(path, 100);
-    touch(model); // lost pages read as zeros
+    touch(model); // pages beyond the new end read as zeros
     check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "and has 100 now");
     check(refused([&] { full_hash(model); }), "16", "and has 100 now");
     std::filesystem::resize_file(path, model.file_bytes); // restoring the size does not restore the pages

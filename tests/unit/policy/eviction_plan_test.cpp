@@ -1,5 +1,5 @@
-// Plans against select(): carrying out a plan with the reference eviction drops the same tokens as select(), and
-// leaves the same state.
+// Compares plans with select(): executing a plan with the reference eviction drops the same tokens and leaves the
+// same state.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ std::string first_difference(PolicyStream& selected, PolicyStream& planned, cons
     return "";
 }
 
-// Half of the time draws from four values only, so that ties occur; with `with_nan`, some sums are not a number.
+// Half of the time draws sums from four values only, so that ties occur; with `with_nan`, some sums are NaN.
 ScoreEntry random_scores(Dice& dice, uint32_t seed, bool with_nan)
 {
     const uint64_t values = dice.from(0, 1) == 0 ? 4 : 1 << 20;
@@ -204,7 +204,8 @@ TEST_CASE("plans: eviction tiles of a wave share no place, and tiles that share 
                 places.push_back(place);
         }
         waves.sort(places, tile);
-        // The tiles that contain each place, in order: only this decides which entries are kept.
+        // Maps each place to its tiles, in order. Sorting must preserve this, because it decides which entries are
+        // kept.
         const auto by_place = [tile](std::span<const uint32_t> sorted) {
             std::map<uint32_t, std::vector<Words>> tiles;
             for (; !sorted.empty(); sorted = sorted.subspan(tile))
@@ -260,7 +261,7 @@ TEST_CASE("plans: the lists of a layer share the words of a plan, and a generate
 
     const EvictionPlan chunk = plan_after("treekv:sinks=0,recent=0", shape, 1000);
     CHECK(chunk.list(0).evicted == 1000);
-    CHECK(chunk.list(0).waves == 16); // sweeps of 64 pairs, the last of 40
+    CHECK(chunk.list(0).waves == 16); // waves of 64 pairs each, the last one of 40
     CHECK(chunk.words() == 3 * list_words + 2 * 1000 + 16);
     const EvictionPlan blocks = plan_after("treekv-block:unit=4,sinks=3,recent=5", shape, 10);
     CHECK(blocks.list(2).evicted == 12);
@@ -270,7 +271,7 @@ TEST_CASE("plans: the lists of a layer share the words of a plan, and a generate
 
 TEST_CASE("plans: a list without slots evicts its oldest candidates, whatever the rule")
 {
-    // 4 slots in all for 4 layers, divided steeply: the last layer gets none.
+    // 4 layers share 4 slots so unequally that the last layer gets none.
     const StreamShape shape{.layers = 4, .heads = 2, .budget = 10};
     const std::string spec = "treekv:sinks=2,recent=7,budget=pyramid,allocation=geometric,beta=40";
     const EvictionPlan plan = plan_after(spec, shape, 3);

@@ -151,7 +151,8 @@ TEMPLATE_TEST_CASE("examples: streaming keeps sinks and the newest", "", PolicyS
 
 TEMPLATE_TEST_CASE("examples: h2o keeps heavy hitters before the recent half", "", PolicyStream, SlowStream)
 {
-    // Budget 4, two of it recent. Five tokens: the best two of 0 1 2 are 1 2; then the best two of 1 2 3 are 1 3.
+    // A budget of 4, including two recent tokens. Five tokens: the best two of 0 1 2 are 1 2; then the best two of
+    // 1 2 3 are 1 3.
     TestType stream("h2o", {.budget = 4}, table({.1, .9, .3, .4, .2, .5}));
     stream.feed(5);
     CHECK(stream.kept(0, 0) == Tokens{1, 2, 3, 4});
@@ -197,7 +198,7 @@ TEMPLATE_TEST_CASE("examples: snapkv pools before it chooses", "", PolicyStream,
     const std::vector<double> scores = {0, .9, 0, 0, .3, .3, .1};
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=3", 4, scores) == Tokens{0, 1, 2, 6});
     CHECK(kept_of<TestType>("snapkv:window=1,pooling=none", 4, scores) == Tokens{1, 4, 5, 6});
-    // Maxima of five: .9 .9 .9 .9 .3 .3. One sink leaves two slots for the three best behind it.
+    // Maxima of five: .9 .9 .9 .9 .3 .3. One sink leaves two slots, for which three candidates tie.
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=5,pooling=max,sinks=1", 4, scores) == Tokens{0, 1, 2, 6});
     // Averages count zeros outside the row: the averages are .2 .3 .3 .2, so the inner entries win.
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=3", 3, {.3, .3, .3, .3, .1}) == Tokens{1, 2, 4});
@@ -233,7 +234,7 @@ TEMPLATE_TEST_CASE("examples: pyramidkv's observed weights", "", PolicyStream, S
         return Sizes{stream.kept(0, 0).size(), stream.kept(1, 0).size(), stream.kept(2, 0).size()};
     };
     for (int i = 0; i < 12; ++i)
-        stream.feed(1); // chunks shorter than the window: equal weights
+        stream.feed(1); // chunks shorter than the window keep the weights equal
     CHECK(sizes() == Sizes{6, 6, 6});
     stream.feed(2); // shares 9 1.5 1.5; layer 0 has only 8 - 2 = 6 candidates, the others share 6
     CHECK(sizes() == Sizes{8, 5, 5});
@@ -366,10 +367,10 @@ TEMPLATE_TEST_CASE("examples: refreekv keeps at least its floor", "", PolicyStre
 TEMPLATE_TEST_CASE("examples: cake gives more slots to the layer whose attention varies more", "", PolicyStream,
                    SlowStream)
 {
-    // Budget 4, one of it recent: 6 slots in two layers. The second chunk is the same in both layers, so their
-    // entropies are equal; entry 0 moves from .2 to .4 in layer 0 and from .3 to .4 in layer 1, so the variances
-    // are 4 : 1. The shares are 4.8 and 1.2, rounded to 5 and 1. With gamma 200 entry 0 of layer 1 scores .35 + 1
-    // and beats entry 3 with .5.
+    // A budget of 4, including one recent token: 6 slots in two layers. The second chunk is the same in both
+    // layers, so their entropies are equal; entry 0 moves from .2 to .4 in layer 0 and from .3 to .4 in layer 1, so
+    // the variances are 4 : 1. The shares are 4.8 and 1.2, rounded to 5 and 1. With gamma 200 entry 0 of layer 1
+    // scores .35 + 1 and beats entry 3 with .5.
     SyntheticSignals signals;
     signals.given = [](int layer, int, int chunk, uint32_t stream) {
         double a = stream == 3 ? .5 : .01 * stream;

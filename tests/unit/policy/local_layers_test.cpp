@@ -1,4 +1,4 @@
-// Policies of models with local layers: a window that fits the budget replaces the policy in its layer.
+// Policies of models with local layers: in a layer whose window fits the budget, the window replaces the policy.
 #include <numeric>
 #include <random>
 
@@ -91,7 +91,7 @@ TEST_CASE("a layer whose window fits the budget keeps its window under every pol
     for (const std::string spec : {"streaming", "treekv", "pyramidkv", "h2o", "tova", "cake", "adakv"}) {
         CAPTURE(spec);
         auto policy = local(spec);
-        auto alone = make_policy(PolicySpec::parse(spec), context_of(3)); // layers 1, 3 and 4
+        auto alone = make_policy(PolicySpec::parse(spec), context_of(3)); // the policy for layers 1, 3 and 4 alone
         const std::vector<int32_t> numbers = {-1, 0, -1, 1, 2};
         std::vector<Lists> lists;
         for (uint64_t l = 0; l < 5; ++l)

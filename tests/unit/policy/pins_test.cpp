@@ -90,7 +90,7 @@ TEST_CASE("pins: pins beyond the end of the stream change only the policy's own 
 
 TEST_CASE("pins: if pins leave every layer the same slots, all lists are still cut in the same step")
 {
-    // 9 slots per layer on average; with the pins, 1 in every layer.
+    // Without pins a layer has 9 slots on average; with the pins every layer has 1.
     const std::string spec =
         "pyramidkv:sinks=3,recent=8,window=8,allocation=exponential,beta=2.5,schedule=every:10";
     StreamShape shape{.layers = 3, .heads = 1, .budget = 20};
@@ -103,7 +103,7 @@ TEST_CASE("pins: if pins leave every layer the same slots, all lists are still c
     PolicyStream stream = before.with(engine::make_policy(engine::PolicySpec::parse(spec), context_of(shape)));
     stream.feed(29 - longest);
     CHECK(stream.kept(0, 0).size() == 29);
-    stream.feed(1); // ten entries too many in the first layer, fewer in the others
+    stream.feed(1); // the first layer now exceeds the budget by ten entries, the others by fewer
     for (int layer = 0; layer < shape.layers; ++layer)
         CHECK(stream.kept(layer, 0).size() == 20);
 }

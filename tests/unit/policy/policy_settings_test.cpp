@@ -126,7 +126,7 @@ const std::vector<Refusal> refusals = {
     {"treekv:rule=left,score=sum",
      ErrorCode::ImpossiblePolicy,
      "score=sum has no effect",
-     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // the pins are not the reason
+     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // the refusal must not blame the pins
 };
 
 } // namespace
@@ -239,7 +239,7 @@ TEST_CASE("policies: every wrong setting is refused with its own message")
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
-    // Keys that are read only together with the setting they belong to.
+    // Keys that have an effect only together with another setting.
     const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
                                                "mask_sinks", "floor", "average"};
     for (const auto& info : policies()) {
@@ -277,7 +277,7 @@ std::vector<std::string> words_of(const std::string& range)
     return words;
 }
 
-// Whether the value is accepted alone or together with the setting that the key belongs to.
+// Whether the value is accepted, either alone or together with the setting that gives the key an effect.
 bool is_taken(const std::string& name, const std::string& key, const std::string& value)
 {
     for (const std::string beside : {"", ",budget=pyramid", ",budget=auto", ",heads=ada", ",representative=avg"}) {

@@ -335,7 +335,7 @@ TEST_CASE("policies: damaged states of every policy are refused and change nothi
 
 TEST_CASE("policies: state values outside their range are refused")
 {
-    // 32 = 4 sinks + 16 slots + 12 recent.
+    // The budget of 32 consists of 4 sinks, 16 slots and 12 recent tokens.
     PolicyStream tree("treekv", shape), limited("treekv:height=2", shape), log("treekv-log", shape);
     check_refused(tree.policy(), changed(tree.policy().state(), 8, 17), "'cursor' is 17 where 0 to 16");
     check_refused(limited.policy(), changed(limited.policy().state(), 8, 16), "'cursor' is 16 where 0 to 15");

@@ -127,7 +127,8 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
     for (const std::string& policy : policies_and_settings()) {
         CAPTURE(policy);
         int64_t compared = 0;
-        // A stream whose first decision is close compares nothing, so up to three are tried.
+        // If signals a little different change the first decision, nothing of the stream is compared; so tries
+        // three.
         for (uint64_t seed = 1; seed <= 3 && compared < 16; ++seed) {
             CAPTURE(seed);
             std::optional<HostAccessForbidden> kept_out;
@@ -498,7 +499,7 @@ TEST_CASE("whichever device call fails, it gives one error, and the session can 
             INFO(error.what());
             CHECK(error.kind() == ErrorKind::Resources);
             CHECK(error.code() == ErrorCode::GpuLost);
-            CHECK(calls_after_failure() == 0); // they would only fail again
+            CHECK(calls_after_failure() == 0); // later calls would only fail again
         }
     }
 }

@@ -63,8 +63,8 @@ simt::Traffic traffic_of(Work&& work)
     return simt::device_traffic() - before;
 }
 
-// Returns the traffic of one item: the difference between work(2 + count) and work(2), so that costs of the first
-// and the last item cancel.
+// Returns the traffic of one item: work(2 + count) minus work(2), divided by `count`, so that the costs of
+// beginning and ending cancel.
 template<class Work>
 simt::Traffic each_of(int32_t count, Work&& work)
 {

@@ -112,7 +112,7 @@ TEST_CASE("pending tokens stay pending under other options", "[going-on]")
 
 TEST_CASE("the attention trace of an answer equals the sums of a policy that observes every row", "[going-on]")
 {
-    // With LongRoPE, the trace alone is so short that it would use the angles for short contexts.
+    // With LongRoPE, a session of the trace's length alone would use the angles for short contexts, which is wrong.
     const int32_t original_context = GENERATE(0, 110);
     CAPTURE(original_context);
     const auto model = load_random({.original_context = original_context});

@@ -1,4 +1,4 @@
-// Entries that take the mean of others before those are evicted.
+// Merging: an entry becomes the mean of several entries before the others are evicted.
 #include <cstring>
 #include <map>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int32_t budget = 24;
 
-// Cuts a list that is too long into runs of three from the left; the middle entry of each takes their mean.
+// Divides a list that is too long into groups of three from the left; the middle entry becomes their mean.
 class MergesThrees final : public OwnPolicy {
 public:
     explicit MergesThrees(KeyMean keys) : OwnPolicy(4, 2, budget), keys_(keys), merges_(2) {}
@@ -128,7 +128,8 @@ TEST_CASE("merged entries are the means of keys (raw or rotated), values and sta
     };
     for (uint64_t i = 0; i < 8; ++i) {
         const auto tokens = random_text(10, i);
-        const auto expected = reference.feed(tokens); // first: the session's observer drops its entries
+        const auto expected =
+            reference.feed(tokens); // before session.feed(), whose observer drops entries of the reference
         session.feed(tokens);
         compare(expected);
     }

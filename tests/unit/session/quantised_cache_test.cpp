@@ -216,7 +216,7 @@ TEST_CASE("a quantised cache changes logits little, and its rows take 17/32 of t
         telemetry[quantised] = session.telemetry();
     }
     CHECK(telemetry[true].full_cache_bytes * 32 == telemetry[false].full_cache_bytes * 17);
-    constexpr uint64_t lists = 2 * 2, rows = 7 * 64, dim = 64; // 400 entries and one more take seven pages
+    constexpr uint64_t lists = 2 * 2, rows = 7 * 64, dim = 64; // 400 entries and the next one need seven pages
     CHECK(telemetry[false].cache_bytes - telemetry[true].cache_bytes ==
           lists * rows * 2 * (dim * 2 - dim * 34 / 32));
     double largest = 0, off = 0;

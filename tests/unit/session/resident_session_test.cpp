@@ -1,4 +1,4 @@
-// A session whose backend evicts gives the same bits and the same records as one whose host evicts.
+// A session with a device-resident cache gives the same bits and eviction events as one whose host evicts.
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -82,7 +82,7 @@ struct Told {
     bool operator==(const Told&) const = default;
 };
 
-// Runs a session through all that sessions do: text, tokens, text again, an unfinished chunk.
+// Uses a session in all ways: feeds text, generates tokens, feeds text again, ends with an incomplete chunk.
 Told live(Session& session)
 {
     Told told;
@@ -261,7 +261,7 @@ TEST_CASE("a device-resident cache gives the same bits after a fork, a restore, 
             auto restored = Session::restore(i == 0 ? models.host : models.resident, fork->state());
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {150, 160}}));
             restored->feed(random_text(90, 10));
-            say(*restored, 5); // from the second token on as recorded
+            say(*restored, 5); // from the second token on by replaying the graph recording
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {370, 378}}));
             say(*restored, 12);
             restored->set_question_ids(random_text(7, 5));

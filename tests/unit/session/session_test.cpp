@@ -67,7 +67,7 @@ const std::vector<std::string> every_policy = {"treekv",  "treekv:rule=left",   
 
 } // namespace
 
-// The stream is longer than the window of a local layer, which both sessions cut to the same tokens.
+// The stream is longer than the window of local layers; in these layers both sessions keep the same tokens.
 TEST_CASE("a stream no longer than the budget gives the full cache's bits")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(4096)));

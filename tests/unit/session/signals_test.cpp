@@ -62,7 +62,8 @@ TEST_CASE("a layer is observed before its eviction; if layers are coupled, all a
     for (const bool within : {false, true}) {
         SessionOptions options = options_for(16);
         options.stops_within_chunk = within;
-        if (within && !coupled) continue; // then all layers are observed first as well
+        if (within && !coupled)
+            continue; // sessions that stop within a chunk observe all layers first, as coupled ones do
         int32_t looks = 0;
         std::vector<int32_t> rows;
         Session session(model, options,

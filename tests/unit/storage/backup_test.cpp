@@ -257,7 +257,9 @@ TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one
     CHECK(fs::file_size(lock) > 0); // so that the next start checks again
 
     std::ofstream(scratch.file(), std::ios::binary) << std::string(20000, 'z');
-    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-03"); // it was a database
+    // The lock shows that the file was a database, so it counts as damaged, not as another program's file
+    // (PAL-DB-02).
+    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-03");
     std::ofstream(scratch.file(), std::ios::binary) << whole;
     scratch.open();
     CHECK(Conversations(*scratch).list().size() == 40);

@@ -1,5 +1,5 @@
-// The store on a disk that fails at every call it can fail at: every error is a documented one, and on a healthy
-// disk everything acknowledged is there again. Tests every 7th call by default, every one with
+// The store on a disk of which one call after another is made to fail: every error is a documented one, and on a
+// healthy disk all acknowledged data are there again. Tests every 7th call by default, every one with
 // PALIMPSEST_TEST_LEVEL=full (docs/validation.md, V8 and P4).
 #include <fstream>
 #include <map>
@@ -126,7 +126,7 @@ struct Journal {
     std::set<std::string> documents, sessions, gone;
     std::map<std::string, std::vector<std::string>> messages; // by session
     std::map<std::string, std::vector<Pin>> pins;
-    std::map<std::string, uint64_t> state; // by session: tokens seen by its newest
+    std::map<std::string, uint64_t> state; // by session: tokens_seen of its newest checkpoint
     bool exported = false;
     std::string doing;
 };
@@ -292,7 +292,7 @@ void check_messages(Database& database, const Journal& journal, const std::strin
     const size_t known = acknowledged == journal.messages.end() ? 0 : acknowledged->second.size();
     const auto found = Conversations(database).messages(id);
     REQUIRE(found.size() >= known);
-    REQUIRE(found.size() <= known + 1); // and the one in progress
+    REQUIRE(found.size() <= known + 1); // one more may come from the step that was in progress
     for (size_t i = 0; i < found.size(); ++i) {
         REQUIRE_FALSE(found[i].damaged);
         if (i >= known || found[i].text == acknowledged->second[i]) continue;

@@ -1,5 +1,5 @@
-// The JSON documents about what sessions keep: their members and the order of these, for a reader that compares
-// bytes.
+// The JSON documents about what sessions keep: their members and the members' order, because readers may compare
+// the bytes.
 #include <filesystem>
 #include <memory>
 #include <string>

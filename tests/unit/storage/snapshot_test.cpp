@@ -133,7 +133,7 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
     const Encoded whole(session.state());
     REQUIRE_NOTHROW(Session::restore(model, snapshots.load(id)));
 
-    // As stored: one flipped bit in every byte of the snapshot's rows, and rows cut short.
+    // Damage in the database: one flipped bit in every byte of the snapshot's rows, and truncated rows.
     const auto restored = [&] { Session::restore(model, snapshots.load(id)); };
     const auto flip_each = [&](const char* read, const char* write) {
         std::vector<std::byte> bytes;
@@ -171,7 +171,7 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
               "UPDATE blocks SET data = ? WHERE id = (SELECT min(id) FROM blocks)");
     REQUIRE_NOTHROW(restored());
 
-    // As bytes, with checksums that an attacker has corrected: nothing is read out of bounds.
+    // Damage in the bytes with corrected checksums, as by an attacker: nothing is read out of bounds.
     for (size_t i = 0; i < whole.header.size(); ++i) {
         Encoded bad = whole;
         bad.header[i] ^= std::byte{0xFF};
@@ -326,7 +326,7 @@ TEST_CASE("a snapshot of format 1, which had no pins either, is read")
     session.feed(text(100));
     const Encoded old = in_format(1, session.state());
     const SessionState state = old.decoded();
-    CHECK(state.given == session.options().policy); // all that is known: the resolved policy
+    CHECK(state.given == session.options().policy); // format 1 stores only the resolved policy
     CHECK(state.pins.empty());
     CHECK(position_of(old.header) == 100);
     const auto restored = Session::restore(model, state);

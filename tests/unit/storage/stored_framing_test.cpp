@@ -44,7 +44,8 @@ public:
         options.model =
             engine::Model::load(folder_, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         options.talks = true;
-        options.reread = true; // from its tokens: its checkpoints belong to the model as it was
+        options.reread =
+            true; // computes the stream again, because its checkpoints belong to the model with the old template
         store_->database.sql().exec("UPDATE sessions SET model = '" + options.model->fingerprint() + "'");
         session_ = std::make_unique<StoredSession>(*store_, "chat", options, silent_);
         return *session_;

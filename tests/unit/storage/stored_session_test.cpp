@@ -599,7 +599,7 @@ TEST_CASE("pins by token range are stored, cut and removed")
     session.pin({early, early + 6}, "the end");
     REQUIRE(session.pins().size() == 1);
     CHECK(session.pins()[0].label == "the end");
-    session.pin({early + 4, early + 8}, "more"); // only its unpinned part
+    session.pin({early + 4, early + 8}, "more"); // pins only the part of the range that is not pinned yet
     REQUIRE(session.pins().size() == 2);
     CHECK(session.pins()[1].first == early + 6);
     CHECK(refusal([&] { session.pin({0, 64}, "all of the budget"); }) == "PAL-PIN-01");
@@ -613,7 +613,7 @@ TEST_CASE("pins by token range are stored, cut and removed")
     reopened.unpin({early + 2, early + 3});
     const engine::Pins left({{early, early + 2}, {early + 3, early + 8}});
     CHECK(reopened.session().pins() == left);
-    reopened.unpin({0, 8}); // nothing of it is pinned
+    reopened.unpin({0, 8}); // no token of this range is pinned
     CHECK(reopened.session().pins() == left);
     const auto retention = reopened.session().retention().tokens;
     const auto logits = reopened.session().logits();
@@ -724,7 +724,7 @@ TEST_CASE("the source offset of any token of a document can be looked up")
         check(count - 1, 5);
         check(count, 5);
         check(10 * count, 5);
-        // As imported by an older version.
+        // Older versions imported documents without these blocks.
         if (!old) scratch->sql().exec("DELETE FROM document_blocks WHERE kind = 3");
     }
     scratch->sql().exec("UPDATE document_blocks SET data = zeroblob(length(data)) WHERE kind = 2 AND idx = 1");

@@ -59,7 +59,8 @@ TEST_CASE("Markdown headings with # signs or underlines are found")
     CHECK(markdown("# One\ntext\n\n###### Six ######\n####### seven\n#none\n   ## Two #\n    # code\n#\n") ==
           Titles{"One", "Six", "Two"});
     CHECK(markdown("Title\n=====\n\ntext\n\nSub\n---\nNext\n-\n") == Titles{"Title", "Sub", "Next"});
-    // Underlined, but not headings: a rule, front matter, a paragraph of two lines, a list, a table, a quotation.
+    // These lines are underlined, but no headings: a rule, front matter, a paragraph of two lines, a list, a table,
+    // a quotation.
     CHECK(markdown("text\n\n---\n").empty());
     CHECK(markdown("---\ntitle: x\n---\ntext\n").empty());
     CHECK(markdown("one\ntwo\n---\n\n- item\n---\n\n1. item\n---\n\na | b\n---\n\n> said\n---\n").empty());

@@ -136,7 +136,7 @@ TEST_CASE("lines are encoded together if a piece may span a line end")
         vocabulary.scores.push_back(score);
         vocabulary.types.push_back(1);
     };
-    vocabulary.types[6] = 1; // now "\n" merges
+    vocabulary.types[6] = 1; // a normal piece, so that "\n" takes part in merges
     add("\n\n", -0.1f);
     add("\n\xE2\x96\x81", -0.2f);
     const Tokenizer tokenizer(vocabulary);
@@ -186,7 +186,7 @@ TEST_CASE("a line over 64 KiB is cut, at a space near the limit if there is one"
     CHECK(first_cut(std::string(limit + 1, 'x')) == limit);
     CHECK(first_cut(std::string(limit, 'x') + "\n") == limit + 1); // in two stretches
     CHECK(first_cut(std::string(limit - 9, 'x') + " " + std::string(100, 'x')) == limit - 9);
-    CHECK(first_cut(std::string(limit / 2, 'x') + " " + std::string(limit, 'x')) == limit); // too far from the end
+    CHECK(first_cut(std::string(limit / 2, 'x') + " " + std::string(limit, 'x')) == limit); // a space far before it
     CHECK(first_cut(std::string(limit - 2, 'x') + "\xE4\xB8\xAD\xE4\xB8\xAD") == limit - 2);
     CHECK(first_cut(std::string(limit + 8, '\x80')) == limit);
     CHECK(first_cut(std::string(limit + 8, ' ')) == limit);
