@@ -15,7 +15,8 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int chains = 12; // exceeds latency times FMA units; fits in sixteen registers
+constexpr int chains =
+    12; // independent sums: more than FMA latency times FMA units, yet no more than sixteen registers hold
 
 // Returns the number of operations; `keep` receives a value that depends on all of them.
 double multiply_adds(int64_t rounds, float* keep)
@@ -79,7 +80,7 @@ double Clock::now() const
 double fma_peak(kernels::ThreadPool& pool, const Clock& clock)
 {
     constexpr int64_t rounds = 200'000;
-    constexpr int64_t shares = 8; // per thread, so that a thread that starts late does less
+    constexpr int64_t shares = 8; // tasks per thread: a thread that starts late takes fewer of them
     const int64_t tasks = shares * pool.threads();
     std::vector<double> done(static_cast<size_t>(tasks));
     const double start = clock.now();

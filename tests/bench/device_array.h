@@ -1,4 +1,4 @@
-// An array in device memory, for benchmarks; copies share the memory.
+// An array in device memory, for benchmarks. Copies of the object share the memory.
 #pragma once
 
 #include <algorithm>

@@ -35,10 +35,10 @@ struct Options {
 
 struct Case {
     std::string kernel, shape;
-    std::string of; // name of the ceiling
+    std::string of; // which ceiling the speed is divided by
     std::function<GpuWork()> prepare;
     bool as_graph = false;
-    std::string base; // shape of a case of the same kernel, for a ratio of times
+    std::string base; // shape of another case of the same kernel; the ratio of the two times is reported
 };
 
 std::string type_name(DType type)
@@ -88,7 +88,7 @@ class Cases {
 public:
     Cases(CudaContext& context, size_t cache_bytes) : context_(context), cache_(cache_bytes) {}
 
-    // Most informative first, because time may run out.
+    // In order of importance, because the time limit may skip the last cases.
     std::vector<Case> all()
     {
         for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_K, DType::Q4_0, DType::Q6_K, DType::F16})
@@ -112,11 +112,12 @@ public:
     }
 
 private:
-    // Selects a token and a chunk of bf16 models at a budget of 2048, and one product of each type.
+    // Selects the most important cases: decode and prefill of bf16 models at a budget of 2048, and one product of
+    // each weight type.
     static bool is_telling(const Case& c)
     {
         const auto has = [&](const char* part) { return c.shape.find(part) != std::string::npos; };
-        if (c.kernel == "gemv" && has("8b output")) return true; // of every type
+        if (c.kernel == "gemv" && has("8b output")) return true; // for every weight type
         if (c.kernel == "gemv" || c.kernel == "ffn decode") return has("bf16");
         if (c.kernel == "gemm" || c.kernel == "ffn prefill") return has("bf16 4096");
         return has(" n 2047") || ((c.kernel == "prefill" || c.kernel == "compact") && has(" n 2048")) ||

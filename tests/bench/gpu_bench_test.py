@@ -22,7 +22,7 @@ class GpuBenchTest(unittest.TestCase):
         self.assertLessEqual(OPERATIONS, {line["once"].split()[0] for line in once})
         for line in once:
             self.assertNotIn("error", line)
-            # straighten and drop may have nothing to launch.
+            # Operations that are not listed may have nothing to launch.
             if line["once"].split()[0] in ("linear", "feed_forward", "embed", "stage", "attend", "decode_attend", "accumulate",
                                                  "evict"):
                 self.assertGreater(line["launches"], 0, line)

@@ -41,7 +41,7 @@ std::vector<std::byte> random_elements(DType type, size_t count)
 
 // ---- weights
 
-// A weight with random rows, some repeated.
+// A weight of random rows, of which some are copies of others.
 std::unique_ptr<Weight> random_weight(CudaContext& context, DType type, int64_t rows, int64_t cols)
 {
     const int64_t distinct = std::min<int64_t>(rows, 67), bytes = row_bytes(type, cols);
@@ -303,7 +303,7 @@ GpuWork decode_work(CudaContext& context, const AttentionCase& shape, size_t cac
 
 namespace {
 
-// Layers that a token passes in order, each with its own lists.
+// Layers that are called one after another, each with its own lists.
 class DecodeLayers {
 public:
     DecodeLayers(CudaContext& context, const LayerCase& wanted, size_t cache_bytes)
@@ -372,7 +372,8 @@ private:
         const AttentionCase& a = wanted.attention;
         const int64_t heads = int64_t{a.kv_heads} * (2 + 2 * a.group) * a.head_dim;
         const auto bytes = static_cast<double>((heads + 3 * wanted.ffn) * row_bytes(wanted.weights, wanted.dim));
-        constexpr int fewest = 8; // minimum, so that a layer's concurrent eviction ends before its next turn
+        constexpr int fewest = 8; // at least 8 layers, so that the eviction of a layer, which runs concurrently,
+                                  // ends before the layer comes again
         return std::max(fewest, 1 + static_cast<int>(static_cast<double>(cache_bytes) / bytes));
     }
     int64_t first_rank(int layer) const { return int64_t{layer} * lists_.shape.kv_heads * lists_.stride; }

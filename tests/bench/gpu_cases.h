@@ -15,7 +15,7 @@ using kernels::DType;
 // A callable operation with its data.
 struct GpuWork {
     GpuBody body;
-    int set = 1;     // number of calls that together exceed the cache
+    int set = 1;     // number of calls whose data together exceed the L2 cache
     double work = 0; // bytes or operations per call
 };
 
@@ -27,9 +27,10 @@ struct LinearCase {
     bool norm = false;
 };
 
-// Work: bytes of the weight for one input, otherwise operations. Total size of the weights exceeds `cache_bytes`.
+// Work: bytes of the weight if there is one input, otherwise operations. Makes enough weights to exceed
+// `cache_bytes`.
 GpuWork linear_work(kernels::cuda::CudaContext& context, const LinearCase& shape, size_t cache_bytes);
-// The same for gate and up ([2 rows, cols]) and down ([cols, rows]).
+// Like linear_work(), for the matrices gate and up ([2 rows, cols]) and down ([cols, rows]).
 GpuWork feed_forward_work(kernels::cuda::CudaContext& context, const LinearCase& shape, size_t cache_bytes);
 
 enum class Signals { None, LastRows, AllRows, Every };
@@ -51,20 +52,20 @@ GpuWork prefill_work(kernels::cuda::CudaContext& context, const AttentionCase& s
 GpuWork decode_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, size_t cache_bytes);
 
 struct LayerCase {
-    AttentionCase attention; // with signals: lists accumulate them and evict a token
+    AttentionCase attention; // with signals: lists also accumulate them, and each evicts a token
     DType weights = DType::BF16;
     int64_t dim = 0, ffn = 0;
 };
 
 // Decodes a token in one layer. Work: bytes of weights, keys and values.
 GpuWork layer_work(kernels::cuda::CudaContext& context, const LayerCase& shape, size_t cache_bytes);
-// Work: bytes read and written. Evicts as many ranks as the chunk added, every fifth until there are enough.
+// Work: bytes read and written. Evicts every fifth rank, as many as the chunk added.
 GpuWork compact_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of order lists read and written. Evicts `count` ranks per list.
 GpuWork drop_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, int32_t count);
 GpuWork defragment_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 GpuWork stage_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
-// One call each: bounds of all pages, then decode attention to a part of the list.
+// Each call computes the bounds of all retrieval pages, then decode attention to a part of the list.
 GpuWork retrieval_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, double top_p);
 // Downloads the rows of every list.
 GpuWork gather_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
@@ -73,7 +74,7 @@ GpuWork embed_work(kernels::cuda::CudaContext& context, DType type, int64_t rows
 struct EvictionCase {
     int32_t kv_heads = 8;
     int32_t size = 2560;   // per list, including the step's own rows
-    int32_t rows = 512;    // new rows; 1: a decoded token, also updates order lists
+    int32_t rows = 512;    // new rows; 1 stands for a decoded token, whose eviction also updates order lists
     int32_t evicted = 512; // evicted per list
     bool tiles = false;    // eviction tiles of two neighbors; otherwise the lowest scores
 };

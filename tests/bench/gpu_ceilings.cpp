@@ -36,7 +36,7 @@ void fill_random(std::byte* device, size_t bytes, cudaStream_t stream)
 {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
-    std::vector<uint16_t> pool((size_t{4} << 20) - 2); // no multiple of common row lengths
+    std::vector<uint16_t> pool((size_t{4} << 20) - 2); // not a multiple of common row lengths, so that rows differ
     for (uint16_t& x : pool)
         x = kernels::f32_to_bf16(normal(random));
     const size_t pool_bytes = pool.size() * sizeof(uint16_t);
@@ -111,7 +111,7 @@ struct CublasLt {
 constexpr int64_t side = 8192;
 constexpr size_t workspace_bytes = size_t{32} << 20;
 
-// A repeatable product. Its library objects are never destroyed.
+// A matrix product that can be run repeatedly. Its cuBLASLt objects are never destroyed.
 class Product {
 public:
     Product(const CublasLt& blas, std::string& why)

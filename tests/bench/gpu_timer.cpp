@@ -56,7 +56,7 @@ double GpuTimer::seconds_of(int rounds, const std::function<void()>& round)
 GpuSample GpuTimer::measure(const GpuBody& body, int set, bool as_graph)
 {
     constexpr double least_seconds = 0.2;
-    constexpr int least_calls = 16; // per graph, to amortize its launch
+    constexpr int least_calls = 16; // calls per graph, to amortize the launch of the graph
     const int calls = as_graph ? (least_calls + set - 1) / set * set : set;
     const std::function<void()> each = [&] {
         for (int i = 0; i < calls; ++i)

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 class NothingRecorded final : public kernels::Recording {};
 
-// Evicts the oldest candidates, whatever the rule.
+// A backend that computes nothing and evicts the oldest candidates, whatever the policy's selection rule.
 class IdleBackend final : public kernels::Backend {
 public:
     std::string name() const override { return "idle"; }
@@ -87,7 +87,7 @@ public:
         drop_oldest();
         return true;
     }
-    // Work of the device, which the measurement excludes.
+    // Stands for the device's work; the measurement excludes its time.
     void drop_oldest()
     {
         const auto from = Clock::now();

@@ -4,7 +4,7 @@
 //   SPEC]
 //
 // Uses processor time of all threads on the CPU, and wall clock on other devices. Ratios are medians over the pairs
-// of this run; each pair alternates nine times between stretches of 16 generated tokens.
+// of this run. In each pair the two policies take turns nine times at generating 16 tokens.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ using namespace palimpsest::engine;
 
 namespace {
 
-struct Options : bench::EngineOptions { // tokens 0: 3072, or fewer if the model's context requires
+struct Options : bench::EngineOptions { // tokens = 0 stands for 3072, or fewer if the model's context is shorter
     std::vector<std::string> policies;
 };
 

@@ -19,7 +19,7 @@ tests::RandomModelShape shape(int32_t layers, int32_t dim, int32_t heads, int32_
     tests::RandomModelShape s;
     s.layers = layers, s.dim = dim, s.heads = heads, s.kv_heads = heads / 4, s.head_dim = head_dim;
     s.ffn = ffn, s.vocabulary = vocabulary, s.tied = tied;
-    s.context = 136 * 1024; // 128k tokens, and room for generated ones
+    s.context = 136 * 1024; // 128 k tokens of text, and room for generated tokens
     return s;
 }
 

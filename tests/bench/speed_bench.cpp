@@ -274,7 +274,7 @@ private:
 
     // ---- stream
 
-    // Gives each policy the same share of the time.
+    // Divides the time of the task equally between the policies.
     void streams()
     {
         const double share = (end_ - begin_) / static_cast<double>(o_.stream_policies.size());
@@ -313,7 +313,8 @@ private:
         sum_up(policy, windows, reader.telemetry().tokens_seen, decoded);
     }
 
-    // The first window is the warm-up: excludes it from the medians, and compares memory with its end.
+    // The medians exclude the first window, which is the warm-up; device memory of later windows is compared with
+    // its end.
     void sum_up(const std::string& policy, const Windows& windows, uint64_t seen, const Decoded& decoded) const
     {
         Line to = line("stream", policy, o_.stream_budget);
@@ -333,7 +334,7 @@ private:
         to.add("windows", speeds).print();
     }
 
-    // ---- depths
+    // ---- depths: decode speed after reading 4096, 8192, ... tokens; one session reads on from depth to depth
 
     void depths()
     {
@@ -345,7 +346,7 @@ private:
 
     void depths_of(const std::string& policy, int32_t budget)
     {
-        constexpr int32_t generated = 16; // reserve beyond the measured tokens
+        constexpr int32_t generated = 16; // at each depth, besides the measured tokens: more than warm_up
         const auto room = static_cast<int32_t>(o_.depths.back()) + o_.chunk +
                           static_cast<int32_t>(o_.depths.size()) * (o_.decode + generated);
         Session reader = session(policy, budget == 0 ? room : budget);

@@ -14,7 +14,7 @@ struct SpeedOptions {
 
     // speeds
     std::vector<int32_t> budgets = {2048, 1024, 8192};
-    // These use no signals; the last rows of a chunk; all rows.
+    // In this order: no signals, signals of the last rows of a chunk, signals of all rows.
     std::vector<std::string> policies = {"streaming", "snapkv", "treekv"};
     int64_t tokens = 16384;
 
@@ -33,7 +33,7 @@ struct SpeedOptions {
 
     struct Task {
         std::string name;
-        double seconds = 1e9; // work that has not begun by then is skipped
+        double seconds = 1e9; // time limit: work that has not begun by then is skipped
     };
     std::vector<Task> tasks = {{"speeds"}};
 

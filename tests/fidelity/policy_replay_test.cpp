@@ -1,6 +1,6 @@
 // Replays streams through the engine against a float64 transformer and the policies as docs/policies-spec.md
-// defines them. On the engine's own signals every selection equals that of the slow policy exactly; on the engine's
-// own kept sets the slow transformer's attention gives the same signals and logits.
+// defines them. Given the engine's signals, the slow policy selects exactly the same tokens; given the tokens that
+// the engine keeps, the slow transformer computes the same signals and logits up to rounding.
 
 #include <cmath>
 #include <filesystem>
@@ -177,15 +177,15 @@ private:
         for (size_t first = 0; first < dumps_.size(); first += static_cast<size_t>(c_.layers))
             follow(std::span(dumps_).subspan(first, static_cast<size_t>(c_.layers)),
                    static_cast<int>(tokens.size()));
-        // logits() would end a reading that a policy waits for. If rounding decided which entries are read, two
-        // correct results may differ for good.
+        // Skips policies that wait for the end of the reading, because logits() would end it, and steps in which
+        // rounding decides which entries a retrieval policy reads: two correct results may differ.
         if (!session_.policy().waits_for_end() && margin_ > 3e-6) {
             compare_logits(logits);
             partial_reads += retrieves;
         }
     }
 
-    // The reference's own accumulation starts from the engine's statistics before this step, and treats the probe
+    // The reference accumulates from the engine's statistics before this step, and treats the question rows
     // as a part of the chunk.
     void expect_signals(int rows, int question_rows)
     {
@@ -200,7 +200,7 @@ private:
             }
     }
 
-    // Feeds the chunk and the probe as one chunk to a copy of the stream.
+    // Feeds the chunk and the question rows as one chunk to a copy of the stream.
     void look_back(std::span<const TokenId> chunk, std::span<const TokenId> probe,
                    const ReferenceStream::RowSink& sink)
     {
@@ -325,7 +325,7 @@ private:
     std::vector<TokenId> probe_;
     std::vector<ReferenceSignals> expected_; // [layers * kv_heads], empty for policies without signals
     std::vector<Dump> dumps_;
-    double margin_ = 1; // of the closest decision on what to read
+    double margin_ = 1; // smallest relative difference that decided what a retrieval policy reads
 };
 
 void check(const Replay& replay, const Replayed& setting)
@@ -412,8 +412,8 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& policy_sett
     return all;
 }
 
-// Returns a setting with 2 or 4 KV heads and one of two position modes. The defaults of every policy run at all
-// four places; other settings take turns.
+// Returns a setting with 2 or 4 KV heads and one of two position modes: `place` selects one of these four
+// combinations. The defaults of every policy run in all four; other settings are distributed over them.
 Replayed placed(const std::string& name, const std::string& keys, int32_t chunk, size_t place)
 {
     Replayed out{.policy = keys.empty() ? name : name + ":" + keys, .chunk = chunk};
@@ -423,8 +423,8 @@ Replayed placed(const std::string& name, const std::string& keys, int32_t chunk,
     return out;
 }
 
-// Takes all four places; for a single chunk, whose cost is quadratic in its length, only the two that differ in
-// both; in a quick run only one.
+// Whether the combination `place` is run: all four; for a single chunk, whose cost is quadratic in its length, only
+// two, which differ in heads and positions; in a quick run only one.
 bool is_taken(size_t place, int32_t chunk, size_t length)
 {
     if (!at_full_level()) return place == static_cast<size_t>(chunk) % 4;
@@ -459,7 +459,7 @@ TEST_CASE("policies: every parameter agrees with the slow references over long s
     }
 }
 
-TEST_CASE("policies: beside pins they agree with the slow references")
+TEST_CASE("policies: with pins all policies agree with the slow references")
 {
     const auto chunk = GENERATE(1, 16);
     for (const auto& [name, keys] : policy_settings()) {
@@ -476,7 +476,10 @@ TEST_CASE("policies: beside pins they agree with the slow references")
             const auto tokens = random_tokens(420, model->config().vocabulary, 17);
             Replay replay(model, setting);
             replay.feed(std::span(tokens).first(200));
-            replay.pin(Pins({{0, 2}, {60, 66}, {150, 158}, {195, 203}})); // partly evicted, partly not read yet
+            replay.pin(Pins({{0, 2},
+                             {60, 66},
+                             {150, 158},
+                             {195, 203}})); // some of these tokens are evicted already, some not read yet
             replay.feed(std::span(tokens).subspan(200));
             replay.generate(20);
             check(replay, setting);
@@ -484,9 +487,9 @@ TEST_CASE("policies: beside pins they agree with the slow references")
     }
 }
 
-TEST_CASE("policies: steered by a question they agree with the slow references")
+TEST_CASE("policies: with question rows policies agree with the slow references")
 {
-    // Windows of some question rows, of all of them with rows of the chunk, and of everything seen.
+    // Observation windows that hold some question rows; all of them and rows of the chunk; everything seen.
     const auto policy = GENERATE("snapkv:window=3,recent=8", "snapkv:window=9", "cake:window=9",
                                  "pyramidkv:allocation=entropy", "treekv", "scissorhands:window=40,recent=8");
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -503,7 +506,7 @@ TEST_CASE("policies: steered by a question they agree with the slow references")
     CHECK(replay.evicted > 0);
 }
 
-TEST_CASE("the shipped model's summary is the model's")
+TEST_CASE("the shipped model's answer to a summary request agrees with the slow transformer")
 {
     // The framing and the order are those of `palimpsest summarize`; the document is the beginning of the
     // chronicle.

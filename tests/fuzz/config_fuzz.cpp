@@ -10,12 +10,12 @@
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
-// A config.json, then the same bytes as a shard index.
+// Reads the bytes as a config.json, then as a shard index.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try {
-        // Products of sizes that pass the rules must not overflow.
+        // Products of accepted sizes must not overflow.
         if (parameter_count(parse_hf_config(text, Refusal("config.json")).model) <= 0) __builtin_trap();
     } catch (const Error&) {
     }

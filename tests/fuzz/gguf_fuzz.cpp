@@ -10,7 +10,8 @@
 
 using namespace palimpsest;
 
-// A whole GGUF file. An accepted file must be readable to the last tensor byte, and must have a summary.
+// Reads the bytes as a GGUF file. An accepted file must be readable to the last tensor byte, and must have a
+// summary.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     const auto summary = engine::summarize_gguf(std::as_bytes(std::span(data, size)));

@@ -10,14 +10,14 @@ using namespace palimpsest;
 
 namespace {
 
-// The configuration of the seeds.
+// The configuration that the files of corpus/safetensors fit.
 constexpr const char* config = R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 8, "num_hidden_layers": 1,
 "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 8, "vocab_size": 3,
 "max_position_embeddings": 16, "rms_norm_eps": 1e-5, "tie_word_embeddings": true})";
 
 } // namespace
 
-// A model.safetensors file with a fixed config.json.
+// Reads the bytes as a model.safetensors file beside a fixed config.json.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     try {

@@ -1,8 +1,9 @@
-// Runs a fuzz target without libFuzzer: every file of a corpus, then mutations of them, the same ones each time.
+// Runs a fuzz target without libFuzzer: on every file of a corpus, then on mutations of them, the same in every
+// run.
 //
 //     TARGET CORPUS_FOLDER [MUTATIONS [ONLY]]
 //
-// If an input ends the process, its number is printed; ONLY runs just that mutation.
+// If the process crashes, the number of the input is printed; ONLY runs just the mutation with that number.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -26,7 +27,7 @@ namespace {
 using Input = std::vector<uint8_t>;
 
 constexpr uint64_t seed = 20;
-std::array<char, 64> current; // names the running input, ready to be written by a signal handler
+std::array<char, 64> current; // the name of the running input, which a signal handler can write as it is
 
 void name_current(const char* kind, uint64_t number)
 {

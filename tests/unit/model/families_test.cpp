@@ -55,7 +55,7 @@ void check_refused(const GgufBuilder& builder, const std::string& code, const st
 
 } // namespace
 
-TEST_CASE("an unknown architecture is refused with the list of those that work")
+TEST_CASE("an unknown architecture is refused with the list of supported ones")
 {
     auto b = tiny_gguf();
     b.set_string("general.architecture", "rwkv6");
@@ -65,7 +65,7 @@ TEST_CASE("an unknown architecture is refused with the list of those that work")
     check_refused(config_of("RwkvForCausalLM"), "C2", "Gemma3ForConditionalGeneration");
 }
 
-TEST_CASE("numbers given for every layer are accepted where they are equal")
+TEST_CASE("a number that is given for every layer is accepted if all layers have the same")
 {
     auto b = tiny_gguf();
     b.remove("llama.attention.head_count_kv");
@@ -81,7 +81,7 @@ TEST_CASE("numbers given for every layer are accepted where they are equal")
     check_refused(b, "11", "has elements of type float32");
 }
 
-TEST_CASE("experts are counted, and each has its own matrices")
+TEST_CASE("the number of experts must equal the number of their matrices")
 {
     const auto with = [](uint32_t experts, uint32_t used, uint32_t in_tensors) {
         auto b = tiny_gguf();
@@ -111,7 +111,7 @@ TEST_CASE("experts are counted, and each has its own matrices")
     check_refused(with(4, 2, 3), "14", "tensor 'blk.0.ffn_gate_exps.weight' does not hold 4 experts");
 }
 
-TEST_CASE("LongRoPE has two sets of factors, chosen by the positions that can be reached")
+TEST_CASE("LongRoPE uses the short or the long factors, depending on the largest position")
 {
     json root = config_of("Phi3ForCausalLM");
     root["partial_rotary_factor"] = 0.5;
@@ -186,7 +186,7 @@ TEST_CASE("YaRN and dynamic scaling are read from both formats")
     check_refused(b, "12", "yarn scaling by nan");
 }
 
-TEST_CASE("Granite's factors are numbers above nothing")
+TEST_CASE("Granite's factors are read, and must be positive numbers")
 {
     json root = config_of("GraniteForCausalLM");
     root["embedding_multiplier"] = 12.0;
@@ -208,7 +208,7 @@ TEST_CASE("Granite's factors are numbers above nothing")
     }
 }
 
-TEST_CASE("what a family cannot compute is refused by name")
+TEST_CASE("settings that are not supported in a family are refused by name")
 {
     json olmo = config_of("Olmo2ForCausalLM");
     CHECK(parse(olmo).head_norm == HeadNorm::AcrossHeads);

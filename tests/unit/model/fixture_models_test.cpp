@@ -51,7 +51,7 @@ float value(const HostTensor& tensor, int64_t row, int64_t col)
 
 } // namespace
 
-TEST_CASE("models written by the gguf and safetensors packages are read as they are")
+TEST_CASE("models that the gguf and safetensors packages wrote have the expected configuration and values")
 {
     const auto index = nlohmann::json::parse(std::ifstream(folder / "index.json"));
     REQUIRE(index["models"].size() >= 10);
@@ -76,7 +76,7 @@ TEST_CASE("models written by the gguf and safetensors packages are read as they 
     }
 }
 
-TEST_CASE("models of every family are read as they are")
+TEST_CASE("models of every family have the expected architecture and values")
 {
     const std::filesystem::path families = folder.parent_path() / "families";
     const auto index = nlohmann::json::parse(std::ifstream(families / "index.json"));
@@ -100,7 +100,7 @@ TEST_CASE("models of every family are read as they are")
     }
 }
 
-TEST_CASE("vocabularies written by sentencepiece are read as they are")
+TEST_CASE("vocabularies that sentencepiece wrote have the expected pieces and special tokens")
 {
     const auto gguf = open_model(folder / "llama.f32.gguf").vocabulary;
     CHECK(gguf.kind == Vocabulary::Kind::SpmPieces);
@@ -123,7 +123,7 @@ TEST_CASE("vocabularies written by sentencepiece are read as they are")
     CHECK(qwen2.warnings[0].english().find("pre-tokenizer") != std::string::npos);
 }
 
-TEST_CASE("a model that loads says how far it is, and is stopped between two matrices")
+TEST_CASE("loading a model reports its progress, and can be stopped between two matrices")
 {
     const auto index = nlohmann::json::parse(std::ifstream(folder / "index.json"));
     for (const auto& expected : index["models"]) {

@@ -116,7 +116,7 @@ using Windows = std::vector<int32_t>;
 
 } // namespace
 
-TEST_CASE("Gemma 2 alternates, caps its logits and scales by its heads")
+TEST_CASE("Gemma 2 alternates local and global layers, caps its logits and scales attention by its head size")
 {
     auto b = tiny_gemma2();
     const ModelConfig c = load(b).config;
@@ -174,7 +174,7 @@ TEST_CASE("Gemma 2 alternates, caps its logits and scales by its heads")
     check_refused(root, "C5", "'final_logit_softcapping' is 0");
 }
 
-TEST_CASE("Gemma 3 has five local layers to a global one, and other angles in them")
+TEST_CASE("Gemma 3 has five local layers to each global one, and local layers have other rotary angles")
 {
     json text = config_of("Gemma3ForCausalLM");
     text["hidden_act"] = "gelu_pytorch_tanh";
@@ -232,7 +232,7 @@ TEST_CASE("GGUF files of Gemma 3 without a window have global layers only")
     CHECK(load(b).config.plans.empty());
 }
 
-TEST_CASE("GGUF files of Gemma 3 may leave out its epsilon and bases, or name the bases as Ollama does")
+TEST_CASE("in GGUF files of Gemma 3 epsilon and rope bases may be absent, or have the names that Ollama gives them")
 {
     auto b = tiny_gemma3();
     ModelConfig c = load(b).config;
@@ -254,7 +254,7 @@ TEST_CASE("GGUF files of Gemma 3 may leave out its epsilon and bases, or name th
     check_refused(b, "12", "the rope base is nan");
 }
 
-TEST_CASE("the stretched sizes of Gemma 3 are scaled where a GGUF file says nothing about rotary angles")
+TEST_CASE("rope of Gemma 3 with 34, 48 or 62 layers is scaled if the GGUF file does not mention rotary angles")
 {
     for (const uint32_t layers : {34u, 48u, 62u}) {
         auto b = of_layers(tiny_gemma3(), layers);
@@ -284,7 +284,7 @@ TEST_CASE("the soft cap that Ollama's first conversions gave Gemma 3 1B is not u
     CHECK(load(b).config.logit_soft_cap == 30.0f);
 }
 
-TEST_CASE("tensors for images in a GGUF file are mentioned once and not used")
+TEST_CASE("image tensors of a GGUF file give one warning and are not used")
 {
     auto b = tiny_gemma3();
     for (const char* name : {"v.patch_embedding.weight", "v.blk.0.attn_q.weight", "mm.input_projection.weight"})
@@ -295,7 +295,7 @@ TEST_CASE("tensors for images in a GGUF file are mentioned once and not used")
     CHECK_FALSE(model.find("v.patch_embedding.weight"));
 }
 
-TEST_CASE("tokens without a row in the embedding are left out where ordinary text cannot become one of them")
+TEST_CASE("tokens without a row in the embedding are dropped if ordinary text cannot be encoded to them")
 {
     const auto with_surplus = [](int32_t type) {
         auto b = tiny_gemma3();
@@ -328,7 +328,7 @@ TEST_CASE("tokens without a row in the embedding are left out where ordinary tex
     check_refused(b, "13", "'tokenizer.ggml.eos_token_id' is 270 but the vocabulary has 270 tokens");
 }
 
-TEST_CASE("the text part of a model for images is loaded alone")
+TEST_CASE("of a multimodal model only the text part is loaded")
 {
     json text = config_of("Gemma3ForCausalLM");
     text["hidden_act"] = "gelu_pytorch_tanh";

@@ -44,7 +44,7 @@ TEST_CASE("a valid GGUF file is accepted in both versions")
     }
 }
 
-TEST_CASE("G1 refuses what is no GGUF file")
+TEST_CASE("G1 refuses files that are not GGUF files")
 {
     check(open(Bytes("GGUF").pad_to(23)), "01", "the file has 23 bytes, a GGUF file at least 24");
     auto builder = tiny_gguf();
@@ -75,7 +75,7 @@ TEST_CASE("G3 compares claimed counts with the bytes that follow")
     check(open(builder), "03", "65536 tensors but only");
 }
 
-TEST_CASE("G4 bounds strings before it reads them")
+TEST_CASE("G4 checks the length of a string before it reads it")
 {
     auto builder = tiny_gguf();
     builder.set_u32(std::string(257, 'k'), 1);
@@ -146,7 +146,7 @@ TEST_CASE("G5 checks value types, arrays and booleans")
     check(open(short_file), "05", "the value of 'number' needs 8 bytes at byte 42 but the file has");
 }
 
-TEST_CASE("G6 refuses names that come twice")
+TEST_CASE("G6 refuses duplicate names")
 {
     auto builder = tiny_gguf();
     builder.add_raw("general.name", 8, Bytes().counted("again"));
@@ -191,7 +191,7 @@ TEST_CASE("G8 checks shapes")
     check(open(builder), "08", "'blk.0.attn_norm.weight' has more than 2^48 elements");
 }
 
-TEST_CASE("G9 refuses types that it cannot compute with, by name")
+TEST_CASE("G9 refuses unsupported types and names them")
 {
     auto builder = tiny_gguf();
     builder.tensors[2].type = 16;
@@ -207,7 +207,7 @@ TEST_CASE("G9 refuses types that it cannot compute with, by name")
     check(open(builder), "09", "is larger than any file");
 }
 
-TEST_CASE("G10 places every tensor inside the file, aligned and apart")
+TEST_CASE("G10 refuses tensors that are misaligned, overlap, or end outside the file")
 {
     auto builder = tiny_gguf();
     const Bytes whole = builder.build();
@@ -227,7 +227,7 @@ TEST_CASE("G10 places every tensor inside the file, aligned and apart")
     check(open(builder), "10", "overlap at byte");
 }
 
-TEST_CASE("G11 takes no value for another type")
+TEST_CASE("G11 refuses values of another type or length")
 {
     auto builder = tiny_gguf();
     builder.set_i32("llama.block_count", 1);

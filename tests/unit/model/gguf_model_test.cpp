@@ -48,7 +48,7 @@ GgufBuilder tiny_qwen2()
 
 } // namespace
 
-TEST_CASE("a GGUF configuration is read as it stands")
+TEST_CASE("all values of a GGUF configuration are read")
 {
     const auto model = load(tiny_gguf());
     const ModelConfig& c = model.config;
@@ -82,7 +82,7 @@ TEST_CASE("a GGUF configuration is read as it stands")
     CHECK(model.vocabulary.pieces.size() == 270);
 }
 
-TEST_CASE("optional metadata has the defaults of the format")
+TEST_CASE("absent optional metadata get the defaults of the format")
 {
     auto b = tiny_gguf();
     for (const char* key : {"llama.attention.head_count_kv", "llama.rope.freq_base", "llama.rope.dimension_count",
@@ -182,7 +182,7 @@ TEST_CASE("G12 refuses floats that are not numbers in range")
     }
 }
 
-TEST_CASE("rope scalings of GGUF files")
+TEST_CASE("rope scalings of GGUF files are read, and unknown ones refused")
 {
     auto b = tiny_gguf();
     b.set_string("llama.rope.scaling.type", "linear");
@@ -266,7 +266,7 @@ TEST_CASE("G13 checks the tokenizer's arrays")
     check(b, "13", "'tokenizer.chat_template' has 1048577 bytes, the limit is 1048576");
 }
 
-TEST_CASE("a tokenizer of another kind leaves a model of token ids, and says so")
+TEST_CASE("a model with an unsupported tokenizer opens with a warning, for token ids only")
 {
     auto b = tiny_gguf();
     b.set_string("tokenizer.ggml.model", "bert");
@@ -282,7 +282,7 @@ TEST_CASE("a tokenizer of another kind leaves a model of token ids, and says so"
     CHECK(model.warnings[0].english().find("has no tokenizer") != std::string::npos);
 }
 
-TEST_CASE("G14 requires every tensor in its shape")
+TEST_CASE("G14 requires every tensor, in its shape")
 {
     for (const auto& tensor : tiny_gguf().tensors) {
         if (tensor.name == "output.weight") continue; // its absence means a tied model
@@ -309,7 +309,7 @@ TEST_CASE("G14 warns of unknown tensors and refuses those that change a layer")
     check(b, "14", "tensor 'blk.0.attn_output.bias' belongs to a kind of layer that is not supported");
 }
 
-TEST_CASE("G16: the fingerprint follows header, tensors and size")
+TEST_CASE("G16: the fingerprint changes with header, tensors and file size")
 {
     auto b = tiny_gguf();
     const std::string first = load(b).fingerprint;

@@ -96,7 +96,7 @@ TEST_CASE("a tensor that needs more bytes than the file has is refused")
     }
 }
 
-TEST_CASE("a tensor of any type that begins in the wrong place is refused")
+TEST_CASE("a tensor of any type with a misaligned or overlapping offset is refused")
 {
     for (const FileType& file_type : file_types) {
         INFO(kernels::info(file_type.type).name);
@@ -116,7 +116,7 @@ TEST_CASE("a tensor of any type that begins in the wrong place is refused")
     }
 }
 
-TEST_CASE("a type that is known but cannot be computed with is refused by name")
+TEST_CASE("an unsupported type is refused by name or number")
 {
     struct Foreign {
         uint32_t id;

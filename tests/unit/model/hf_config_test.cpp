@@ -49,7 +49,7 @@ void check_without(const char* key, const std::string& code)
 
 } // namespace
 
-TEST_CASE("a Llama configuration is read as it stands")
+TEST_CASE("all values of a Llama configuration are read")
 {
     const HfConfig config = parse(tiny());
     const ModelConfig& c = config.model;
@@ -73,7 +73,7 @@ TEST_CASE("a Llama configuration is read as it stands")
     CHECK(config.eos == 2);
 }
 
-TEST_CASE("absent and null values have the library's defaults")
+TEST_CASE("absent and null values get the defaults of the transformers library")
 {
     json root = tiny();
     for (const char* key :
@@ -97,7 +97,7 @@ TEST_CASE("absent and null values have the library's defaults")
     CHECK(parse(root).eos == -1);
 }
 
-TEST_CASE("C1 bounds and parses the file")
+TEST_CASE("C1 limits the size of the file and refuses invalid JSON")
 {
     check(std::string((1 << 20) + 1, ' '), "C1", "1048577 bytes");
     check("{", "C1", "not valid JSON");
@@ -105,7 +105,7 @@ TEST_CASE("C1 bounds and parses the file")
     check("[]", "C3", "not a JSON object");
 }
 
-TEST_CASE("C2 knows architectures by name")
+TEST_CASE("C2 refuses missing and unknown architectures")
 {
     check_without("architectures", "C2");
     check_with("architectures", json::array(), "C2", "'architectures' is missing");
@@ -113,7 +113,7 @@ TEST_CASE("C2 knows architectures by name")
     check_with("architectures", {"GemmaForCausalLM"}, "C2", "architecture 'GemmaForCausalLM' is not supported");
 }
 
-TEST_CASE("C3 takes integers within their limits")
+TEST_CASE("C3 refuses integers outside their limits")
 {
     for (const char* key : {"hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
                             "intermediate_size", "vocab_size", "max_position_embeddings", "head_dim"}) {
@@ -135,14 +135,14 @@ TEST_CASE("C3 takes integers within their limits")
     CHECK(parse(root).model.context == 1 << 24);
 }
 
-TEST_CASE("C4 relates sizes to one another")
+TEST_CASE("C4 refuses sizes that contradict one another")
 {
     check_with("num_key_value_heads", 3, "C4", "4 query heads do not divide among 3");
     check_with("num_attention_heads", 5, "C4", "does not divide into 5 heads");
     check_with("head_dim", 7, "C4", "the rotary size is 7");
 }
 
-TEST_CASE("C5 takes finite floats in range")
+TEST_CASE("C5 refuses floats that are not finite or out of range")
 {
     check_without("rms_norm_eps", "C5");
     check_with("rms_norm_eps", 0.0, "C5", "the norm epsilon is 0");
@@ -178,7 +178,7 @@ TEST_CASE("C5 takes finite floats in range")
     check(root.dump(), "C5", "the rope base is 0");
 }
 
-TEST_CASE("C6 refuses by name what would compute something else")
+TEST_CASE("C6 names and refuses settings that would change the computation")
 {
     check_with("hidden_act", "gelu", "C6", "activation 'gelu' is not supported");
     check_with("mlp_bias", true, "C6", "'mlp_bias' is not supported");
@@ -190,7 +190,7 @@ TEST_CASE("C6 refuses by name what would compute something else")
                "rope scaling 'mrope' is not supported; use a model with none");
 }
 
-TEST_CASE("a window is that of the layers that have one")
+TEST_CASE("each layer gets its window, or none")
 {
     json root = tiny();
     root["architectures"] = {"MistralForCausalLM"};
@@ -238,7 +238,7 @@ TEST_CASE("a window is that of the layers that have one")
     CHECK(windows() == Windows{0, 0, 0});
 }
 
-TEST_CASE("rope scalings of config.json, old and new spelling")
+TEST_CASE("rope scalings of config.json are read in their old and new spelling")
 {
     json root = tiny();
     root["rope_scaling"] = {{"type", "linear"}, {"factor", 4}};

@@ -72,7 +72,7 @@ void write_folder(const fs::path& folder, const TinyFolder& tiny)
 
 } // namespace
 
-TEST_CASE("a folder becomes a model with GGUF names")
+TEST_CASE("a Hugging Face folder opens as a model whose tensors have GGUF names")
 {
     const auto model = assemble_hf_model(TinyFolder().files());
     CHECK(model.format == "safetensors");
@@ -88,7 +88,7 @@ TEST_CASE("a folder becomes a model with GGUF names")
     CHECK(split.fingerprint != model.fingerprint);
 }
 
-TEST_CASE("tensors at odd addresses are copied and read the same")
+TEST_CASE("tensors at odd addresses are copied and have the same values")
 {
     TinyFolder folder;
     const double expected = touch(assemble_hf_model(folder.files()));
@@ -141,7 +141,7 @@ TEST_CASE("S8 checks the shard index")
     check(entries, "S8", "comes under two names");
 }
 
-TEST_CASE("S9 requires every tensor in its shape and a type we compute with")
+TEST_CASE("S9 requires every tensor, in its shape and in a supported type")
 {
     for (const auto& [name, entry] : tiny_safetensors()) {
         auto entries = tiny_safetensors();
@@ -165,7 +165,7 @@ TEST_CASE("S9 requires every tensor in its shape and a type we compute with")
     }
 }
 
-TEST_CASE("extra tensors are warned of, derived ones are not")
+TEST_CASE("unknown tensors give a warning, tensors that can be derived do not")
 {
     auto entries = tiny_safetensors();
     entries["model.layers.0.self_attn.rotary_emb.inv_freq"] = {"F32", {4}, Bytes().pad_to(16)};
@@ -190,7 +190,7 @@ TEST_CASE("C7 refuses a configuration larger than the weights")
     check(folder, "C7", "bytes of weights but the files have");
 }
 
-TEST_CASE("folders on disk")
+TEST_CASE("models are opened from folders on disk, and incomplete folders are refused")
 {
     const ScratchFolder scratch;
     const fs::path folder = scratch.path() / "model";
@@ -223,7 +223,7 @@ TEST_CASE("folders on disk")
     check(refused([&] { open_model(folder); }), "T1", "it has no 'model'");
 }
 
-TEST_CASE("S8: links may not lead out of the folder, except to the cache's own store")
+TEST_CASE("S8: links may not lead out of the folder, except into the store of the Hugging Face cache")
 {
     const ScratchFolder scratch;
     const fs::path outside = scratch.path() / "outside", folder = scratch.path() / "model";

@@ -33,7 +33,7 @@ void check(const Refused& refusal, const std::string& code, const std::string& p
 
 } // namespace
 
-TEST_CASE("G1 opens regular files only")
+TEST_CASE("G1 opens only regular files of permitted size")
 {
     const ScratchFolder scratch;
     const auto open = [&](const char* name) {
@@ -74,7 +74,7 @@ TEST_CASE("a GGUF file on disk is mapped, hashed and closed")
     CHECK(full_hash(open_model(path)) != hash);
 }
 
-TEST_CASE("a header longer than can be walked in time is refused (G3, L8)")
+TEST_CASE("a GGUF header of more than 256 MiB is refused (G3, L8)")
 {
     const ScratchFolder scratch;
     const auto path = scratch.path() / "long.gguf";
@@ -123,14 +123,14 @@ TEST_CASE("G16: a file that shrinks under its mapping is an error, not a signal"
     write(path, tiny_gguf().build().text());
     const auto model = open_model(path);
     std::filesystem::resize_file(path, 100);
-    touch(model); // lost pages read as zeros
+    touch(model); // pages beyond the new end read as zeros
     check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "and has 100 now");
     check(refused([&] { full_hash(model); }), "16", "and has 100 now");
     std::filesystem::resize_file(path, model.file_bytes); // restoring the size does not restore the pages
     check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "a part of the file could not be read");
 }
 
-TEST_CASE("guards come and go with their mappings")
+TEST_CASE("300 mappings can be closed and another one opened afterwards")
 {
     const ScratchFolder scratch;
     write(scratch.path() / "file", "x");

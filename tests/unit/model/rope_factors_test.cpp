@@ -7,12 +7,12 @@
 
 using namespace palimpsest::engine;
 
-TEST_CASE("linear scaling is one factor throughout")
+TEST_CASE("linear scaling uses the same factor for every frequency")
 {
     CHECK(linear_rope_factors(8, 2.5) == std::vector<float>(4, 2.5f));
 }
 
-TEST_CASE("llama3 scaling keeps fast frequencies, divides slow ones and joins them without a step")
+TEST_CASE("llama3 scaling keeps fast frequencies, divides slow ones and interpolates between them")
 {
     const Llama3Scaling scaling; // defaults: those of Llama 3.1
     const auto factors = llama3_rope_factors(128, 500000.0, scaling);

@@ -68,7 +68,7 @@ TEST_CASE("S1 checks the length of the header")
     check(safetensors_with_header(" {}"), "S1", "does not begin with '{'");
 }
 
-TEST_CASE("S2 takes strict JSON only")
+TEST_CASE("S2 accepts only strict JSON")
 {
     check_header("{\"t\":{\"dtype\"", "S2", "not valid JSON");
     check_header("{} x", "S2", "not valid JSON");
@@ -131,7 +131,7 @@ TEST_CASE("S5 compares offsets with shape and file")
     CHECK(parse(safetensors_with_header(at("[0,8]", "F4", "[16]"), Bytes().pad_to(8))).tensors.size() == 1);
 }
 
-TEST_CASE("S6 leaves no hole, no overlap and nothing behind")
+TEST_CASE("S6 refuses gaps and overlaps between tensors, and bytes after the last one")
 {
     const auto two = [](const char* a, const char* b) {
         return std::string(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":)") + a +
@@ -144,7 +144,7 @@ TEST_CASE("S6 leaves no hole, no overlap and nothing behind")
     check_header("{}", "S6", "the last tensor ends at byte 10 but the file has 18 bytes");
 }
 
-TEST_CASE("S7 takes metadata of strings only")
+TEST_CASE("S7 accepts only strings as metadata")
 {
     check_header(R"({"__metadata__":1})", "S7", "is not an object");
     check_header(R"({"__metadata__":{"a":1}})", "S7", "not a string: 'a'");

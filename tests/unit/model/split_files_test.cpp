@@ -106,7 +106,7 @@ TEST_CASE("a missing part is named")
     check_refused(split.part(2), "PAL-MODEL-01", "");
 }
 
-TEST_CASE("parts that say something else than their names are refused")
+TEST_CASE("parts whose metadata contradict their file names or one another are refused")
 {
     SplitModel split;
     std::swap(split.parts[1], split.parts[2]);
@@ -141,7 +141,7 @@ TEST_CASE("a truncated part is refused under its own name")
     check_refused(split.part(3), "PAL-MODEL-10", "the file is truncated");
 }
 
-TEST_CASE("names that are not those of parts are left alone")
+TEST_CASE("a file whose name is not that of a part is opened alone")
 {
     const auto alone = [](const std::string& name) {
         return split_parts(std::filesystem::path("models") / name).size() == 1;

@@ -24,7 +24,7 @@ void check(std::string_view text, const std::string& part)
 
 } // namespace
 
-TEST_CASE("every kind of JSON value is built as it stands")
+TEST_CASE("every kind of JSON value is parsed")
 {
     const auto root = parse(R"({"a":[1,-2,3.5,true,null,"x",{"b":[]}],"c":{}})");
     CHECK(root.dump() == R"({"a":[1,-2,3.5,true,null,"x",{"b":[]}],"c":{}})");
@@ -32,7 +32,7 @@ TEST_CASE("every kind of JSON value is built as it stands")
     CHECK(parse("[[1],[2,[3]],4]").dump() == "[[1],[2,[3]],4]");
 }
 
-TEST_CASE("what is not strict JSON is refused")
+TEST_CASE("text that is not strict JSON is refused")
 {
     for (const char* text : {"", "{", "[1,]", "{\"a\":1,}", "[01]", "[1e999]", "[Infinity]", "['a']", "// x\n1",
                              "1 2", "[\"\\ud800\"]", "[\"\t\"]"})
@@ -43,7 +43,7 @@ TEST_CASE("what is not strict JSON is refused")
     check(R"({"a":1,"\u0061":2})", "the key 'a' comes twice");
 }
 
-TEST_CASE("depth and number of values are bounded")
+TEST_CASE("nesting depth and number of values are limited")
 {
     CHECK(parse("[[[[1]]]]").is_array());
     check("[[[[[1]]]]]", "nested deeper than 4 levels");

@@ -145,7 +145,7 @@ TEST_CASE("tokenizer.json gives the ids of the reference library")
         check_ids(Tokenizer(json_vocabulary(family)), family);
 }
 
-TEST_CASE("a GGUF of the same vocabulary gives the same ids")
+TEST_CASE("a GGUF file with the same vocabulary gives the same ids")
 {
     for (const char* name : {"smollm", "llama3", "qwen2", "tekken", "gpt-4o", "deepseek-v3"}) {
         const std::string family = name;
@@ -157,7 +157,8 @@ TEST_CASE("a GGUF of the same vocabulary gives the same ids")
     }
 }
 
-TEST_CASE("a GGUF's sentencepiece vocabulary gives the ids of sentencepiece, with its runs of spaces and line ends")
+TEST_CASE("the sentencepiece vocabulary of a GGUF file gives the ids of sentencepiece, also for repeated spaces "
+          "and line ends")
 {
     const json fixture = json::parse(read("gemma.pieces.json"));
     Vocabulary vocabulary;
@@ -185,7 +186,7 @@ TEST_CASE("a GGUF's sentencepiece vocabulary gives the ids of sentencepiece, wit
     check_ids(tokenizer, "gemma-pieces");
 }
 
-TEST_CASE("the ids of a document do not depend on how it was cut, and their ranges follow one another")
+TEST_CASE("the ids of a document do not depend on how it was cut, and their source ranges leave no gap")
 {
     std::string text;
     for (const std::string& part : texts())
@@ -211,7 +212,7 @@ TEST_CASE("the ids of a document do not depend on how it was cut, and their rang
     }
 }
 
-TEST_CASE("text comes back from its ids")
+TEST_CASE("decoding the ids of a text gives the text")
 {
     for (const std::string& family : families) {
         const bool composes = family == "qwen2", marks_spaces = family == "gemma";
@@ -226,7 +227,7 @@ TEST_CASE("text comes back from its ids")
     }
 }
 
-TEST_CASE("spellings of control tokens are plain text")
+TEST_CASE("the spelling of a control token is encoded as plain text")
 {
     for (const std::string& family : families) {
         const Tokenizer tokenizer(json_vocabulary(family));
@@ -239,7 +240,7 @@ TEST_CASE("spellings of control tokens are plain text")
     }
 }
 
-TEST_CASE("all ends of a family end an answer, and BOS is added where the file says so")
+TEST_CASE("every end token of a family ends an answer, and BOS is added if the file says so")
 {
     const Tokenizer llama3(json_vocabulary("llama3"));
     CHECK(llama3.is_end(llama3.id("<|eot_id|>")));
@@ -253,7 +254,7 @@ TEST_CASE("all ends of a family end an answer, and BOS is added where the file s
     CHECK_FALSE(qwen2.adds_bos());
 }
 
-TEST_CASE("ten megabytes of one character take bounded memory and are cut by rule")
+TEST_CASE("ten megabytes of one character are cut at fixed lengths and take bounded memory")
 {
     const std::string unit = GENERATE("a", "1", " ", "\n", "\xE4\xB8\xAD");
     const std::string family = GENERATE("smollm", "llama3", "deepseek-llm", "gemma");
@@ -279,7 +280,7 @@ TEST_CASE("ten megabytes of one character take bounded memory and are cut by rul
     CHECK(count > bytes / 600);
 }
 
-TEST_CASE("a GGUF whose pre-tokenizer is unknown has no tokenizer, and the warning names it")
+TEST_CASE("a GGUF file with an unknown pre-tokenizer opens without tokenizer, and the warning names it")
 {
     GgufBuilder builder;
     builder.set_string("tokenizer.ggml.model", "gpt2");
@@ -298,7 +299,7 @@ TEST_CASE("a GGUF whose pre-tokenizer is unknown has no tokenizer, and the warni
     CHECK(warning_of().find("the pre-tokenizer 'kimi-k2' is not known") != std::string::npos);
 }
 
-TEST_CASE("tokenizer.json is refused where it is damaged, and what it asks for is named where it is not supported")
+TEST_CASE("a damaged tokenizer.json is refused, and an unsupported feature is named")
 {
     const json valid = json::parse(read("qwen2.tokenizer.json"));
     const auto load = [](const json& root) {

@@ -75,13 +75,13 @@ TEST_CASE("a valid tokenizer.model is accepted and names its special pieces")
     CHECK(renamed.bos == 20);
 }
 
-TEST_CASE("T1 bounds the file")
+TEST_CASE("T1 limits the size of the file")
 {
     check(refused([] { check_spm_model(std::string((64 << 20) + 1, '\0'), Refusal("tokenizer.model")); }), "T1",
           "67108865 bytes");
 }
 
-TEST_CASE("T2 refuses empty, doubled and oversized vocabularies")
+TEST_CASE("T2 refuses vocabularies that are empty, too large or have duplicates")
 {
     check(Bytes(), "T2", "it has no pieces");
     check(tiny_spm_model().append(spm_piece("w3", 0.0f, 1)), "T2",
@@ -104,7 +104,7 @@ TEST_CASE("T3 checks pieces")
     CHECK(spm(tiny_spm_model().append(spm_piece(std::string_view("\0", 1), 0.0f, 1))).ids.size() == 21);
 }
 
-TEST_CASE("T6 follows the character map before the library does")
+TEST_CASE("T6 checks the character map before sentencepiece reads it")
 {
     const uint32_t leaf = (1u << 8) | (255u << 10); // at the root: offset 255, has a value
     const std::string text("x\0", 2);
@@ -130,7 +130,7 @@ TEST_CASE("T8 refuses scores that are not numbers")
           "the score of piece 20");
 }
 
-TEST_CASE("T9 reads protobuf within bounds")
+TEST_CASE("T9 refuses protobuf fields that are truncated or of the wrong type")
 {
     const auto after = [](const Bytes& more) { return tiny_spm_model().append(more); };
     check(after(Bytes("\x0A")), "T9", "a number is cut off");

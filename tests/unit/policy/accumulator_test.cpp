@@ -154,7 +154,7 @@ TEST_CASE("accumulate: a chunk as long as the window forgets everything before i
     CHECK(count == std::vector<double>{2, 2, 1});
 }
 
-TEST_CASE("accumulate: the reference policy counts the same")
+TEST_CASE("accumulate: the reference policy computes the same sums and counts")
 {
     for (const std::string score : {"mean", "last"}) {
         ReferencePolicy reference(palimpsest::engine::PolicySpec::parse("treekv:score=" + score), {.budget = 1000});

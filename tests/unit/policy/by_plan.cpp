@@ -23,7 +23,7 @@ std::vector<uint32_t> words_of(const engine::EvictionPlan& plan)
     return words;
 }
 
-// Returns `count` words of the plan's data; throws a message if they are outside of it.
+// Returns `count` words of the plan's data; throws the fault as a text if they are outside of the plan.
 std::span<const uint32_t> data_of(std::span<const uint32_t> words, size_t lists, uint32_t from, size_t count)
 {
     if (from < lists * 8 || from + count > words.size()) throw std::string("points outside of the plan's data");

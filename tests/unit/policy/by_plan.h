@@ -1,4 +1,4 @@
-// A policy that selects by its plan: the reference eviction carries the plan out.
+// A policy that selects by the plan of another policy, which the reference eviction of kernels/eviction.h executes.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace palimpsest::tests {
 std::string fault_of(const engine::EvictionPlan& plan, const kernels::SelectionRule& rule,
                      std::span<const uint32_t> sizes, std::span<const uint32_t> pinned);
 
-// Ignores observations. REQUIRES: policy->plans().
+// Wraps a policy and replaces its select() by its plan. Ignores observations. REQUIRES: policy->plans().
 class ByPlan final : public engine::Policy {
 public:
     ByPlan(std::unique_ptr<engine::Policy> policy, engine::Pins pins)

@@ -26,7 +26,8 @@ Setting random_setting(Dice& dice, const std::string& policy, bool with_pins)
         out.shape.chunk = 0;
         if (dice.from(0, 3) == 0) {
             out.shape.chunk = 200;
-            // Leaves heads little or nothing to share; settings that share slots between heads may then be refused.
+            // A context this small leaves heads few or no slots to share; settings that share slots may then be
+            // refused.
             out.shape.context = out.shape.budget + out.shape.chunk + dice.from(-10, 20);
         }
         out.shape.pins = with_pins ? random_pins(dice, 400) : Pins();
@@ -112,7 +113,7 @@ TEST_CASE("policies: the engine keeps what the slow reference keeps")
     }
 }
 
-TEST_CASE("policies: beside pins the engine keeps what the slow reference keeps")
+TEST_CASE("policies: with pins the engine keeps what the slow reference keeps")
 {
     for (const std::string& policy : evicting_policies()) {
         DYNAMIC_SECTION(policy)

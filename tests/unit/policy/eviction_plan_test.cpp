@@ -1,5 +1,5 @@
-// Plans against select(): carrying out a plan with the reference eviction drops the same tokens as select(), and
-// leaves the same state.
+// Compares plans with select(): executing a plan with the reference eviction drops the same tokens and leaves the
+// same state.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ std::string first_difference(PolicyStream& selected, PolicyStream& planned, cons
     return "";
 }
 
-// Half of the time draws from four values only, so that ties occur; with `with_nan`, some sums are not a number.
+// Half of the time draws sums from four values only, so that ties occur; with `with_nan`, some sums are NaN.
 ScoreEntry random_scores(Dice& dice, uint32_t seed, bool with_nan)
 {
     const uint64_t values = dice.from(0, 1) == 0 ? 4 : 1 << 20;
@@ -133,7 +133,7 @@ const std::map<std::string, Planning>& planning_policies()
 
 } // namespace
 
-TEST_CASE("plans: every policy's plan takes out what its select does, and leaves the same state")
+TEST_CASE("plans: executing a policy's plan evicts what its select() evicts, and leaves the same state")
 {
     for (const auto& [name, planning] : planning_policies()) {
         DYNAMIC_SECTION(name)
@@ -149,7 +149,7 @@ TEST_CASE("plans: every policy's plan takes out what its select does, and leaves
     }
 }
 
-TEST_CASE("plans: which policies plan, and which settings keep one from it")
+TEST_CASE("plans: some settings keep a policy from planning")
 {
     for (const auto& info : palimpsest::engine::policies())
         CHECK(planning_policies().contains(info.name));
@@ -181,7 +181,7 @@ TEST_CASE("plans: which policies plan, and which settings keep one from it")
     }
 }
 
-TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep their order")
+TEST_CASE("plans: eviction tiles of a wave share no place, and tiles that share a place keep their order")
 {
     TileWaves waves;
     waves.sort(Words{0, 1, 2, 3, 0, 2, 4, 5, 0, 4, 6, 7}, 2);
@@ -204,7 +204,8 @@ TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep 
                 places.push_back(place);
         }
         waves.sort(places, tile);
-        // The tiles that contain each place, in order: only this decides which entries are kept.
+        // Maps each place to its tiles, in order. Sorting must preserve this, because it decides which entries are
+        // kept.
         const auto by_place = [tile](std::span<const uint32_t> sorted) {
             std::map<uint32_t, std::vector<Words>> tiles;
             for (; !sorted.empty(); sorted = sorted.subspan(tile))
@@ -242,7 +243,7 @@ constexpr size_t list_words = sizeof(palimpsest::kernels::ListPlan) / sizeof(uin
 
 } // namespace
 
-TEST_CASE("plans: lists of a layer share their words, and a generated token takes few")
+TEST_CASE("plans: the lists of a layer share the words of a plan, and a generated token needs few words")
 {
     const StreamShape shape{.layers = 2, .heads = 3, .budget = 64};
     const std::map<std::string, size_t> data = {{"streaming", 1},        {"h2o", 0},
@@ -260,7 +261,7 @@ TEST_CASE("plans: lists of a layer share their words, and a generated token take
 
     const EvictionPlan chunk = plan_after("treekv:sinks=0,recent=0", shape, 1000);
     CHECK(chunk.list(0).evicted == 1000);
-    CHECK(chunk.list(0).waves == 16); // sweeps of 64 pairs, the last of 40
+    CHECK(chunk.list(0).waves == 16); // waves of 64 pairs each, the last one of 40
     CHECK(chunk.words() == 3 * list_words + 2 * 1000 + 16);
     const EvictionPlan blocks = plan_after("treekv-block:unit=4,sinks=3,recent=5", shape, 10);
     CHECK(blocks.list(2).evicted == 12);
@@ -268,9 +269,9 @@ TEST_CASE("plans: lists of a layer share their words, and a generated token take
     CHECK(blocks.words() == 3 * list_words + 2 * 3 + 1);
 }
 
-TEST_CASE("plans: a list without slots loses its oldest, whatever the rule")
+TEST_CASE("plans: a list without slots evicts its oldest candidates, whatever the rule")
 {
-    // 4 slots in all for 4 layers, divided steeply: the last layer gets none.
+    // 4 layers share 4 slots so unequally that the last layer gets none.
     const StreamShape shape{.layers = 4, .heads = 2, .budget = 10};
     const std::string spec = "treekv:sinks=2,recent=7,budget=pyramid,allocation=geometric,beta=40";
     const EvictionPlan plan = plan_after(spec, shape, 3);

@@ -126,7 +126,8 @@ TEMPLATE_TEST_CASE("examples: lacache's tables", "", PolicyStream, SlowStream)
     check("lacache:span=4,overlap=2", three_to_two);
 }
 
-TEMPLATE_TEST_CASE("examples: lacache with scored survivors", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: lacache with survivors=score keeps the best entry of each tile", "", PolicyStream,
+                   SlowStream)
 {
     // Tiles of two from rank 4 on, eight recent tokens. The 17th token evicts the worse of 4 and 5, in every layer;
     // the 18th evicts the later of 6 and 7, which tie.
@@ -150,7 +151,8 @@ TEMPLATE_TEST_CASE("examples: streaming keeps sinks and the newest", "", PolicyS
 
 TEMPLATE_TEST_CASE("examples: h2o keeps heavy hitters before the recent half", "", PolicyStream, SlowStream)
 {
-    // Budget 4, two of it recent. Five tokens: the best two of 0 1 2 are 1 2; then the best two of 1 2 3 are 1 3.
+    // A budget of 4, including two recent tokens. Five tokens: the best two of 0 1 2 are 1 2; then the best two of
+    // 1 2 3 are 1 3.
     TestType stream("h2o", {.budget = 4}, table({.1, .9, .3, .4, .2, .5}));
     stream.feed(5);
     CHECK(stream.kept(0, 0) == Tokens{1, 2, 3, 4});
@@ -167,7 +169,8 @@ TEMPLATE_TEST_CASE("examples: h2o keeps heavy hitters before the recent half", "
     CHECK(sums.kept(0, 0) == Tokens{0, 2});
 }
 
-TEMPLATE_TEST_CASE("examples: scissorhands keeps what was low least often", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: scissorhands keeps the entries that had low attention least often", "", PolicyStream,
+                   SlowStream)
 {
     const std::vector<double> low = {3, 0, 1, 1, 1, 0};
     CHECK(kept_of<TestType>("scissorhands:recent=1", 4, low) == Tokens{1, 2, 3, 5});       // ties keep the older
@@ -175,7 +178,7 @@ TEMPLATE_TEST_CASE("examples: scissorhands keeps what was low least often", "", 
     CHECK(kept_of<TestType>("scissorhands:recent=1,drop=0.4", 4, low) == Tokens{1, 2, 5}); // floor(1.6) = 1
 }
 
-TEMPLATE_TEST_CASE("examples: tova looks at the mean of the layer, and may drop the newest", "", PolicyStream,
+TEMPLATE_TEST_CASE("examples: tova compares means over the layer, and may evict the newest token", "", PolicyStream,
                    SlowStream)
 {
     // Means .3 .1 .35 .2.
@@ -195,7 +198,7 @@ TEMPLATE_TEST_CASE("examples: snapkv pools before it chooses", "", PolicyStream,
     const std::vector<double> scores = {0, .9, 0, 0, .3, .3, .1};
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=3", 4, scores) == Tokens{0, 1, 2, 6});
     CHECK(kept_of<TestType>("snapkv:window=1,pooling=none", 4, scores) == Tokens{1, 4, 5, 6});
-    // Maxima of five: .9 .9 .9 .9 .3 .3. One sink leaves two slots for the three best behind it.
+    // Maxima of five: .9 .9 .9 .9 .3 .3. One sink leaves two slots, for which three candidates tie.
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=5,pooling=max,sinks=1", 4, scores) == Tokens{0, 1, 2, 6});
     // Averages count zeros outside the row: the averages are .2 .3 .3 .2, so the inner entries win.
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=3", 3, {.3, .3, .3, .3, .1}) == Tokens{1, 2, 4});
@@ -231,7 +234,7 @@ TEMPLATE_TEST_CASE("examples: pyramidkv's observed weights", "", PolicyStream, S
         return Sizes{stream.kept(0, 0).size(), stream.kept(1, 0).size(), stream.kept(2, 0).size()};
     };
     for (int i = 0; i < 12; ++i)
-        stream.feed(1); // chunks shorter than the window: equal weights
+        stream.feed(1); // chunks shorter than the window keep the weights equal
     CHECK(sizes() == Sizes{6, 6, 6});
     stream.feed(2); // shares 9 1.5 1.5; layer 0 has only 8 - 2 = 6 candidates, the others share 6
     CHECK(sizes() == Sizes{8, 5, 5});
@@ -280,7 +283,8 @@ TEMPLATE_TEST_CASE("examples: treekv-block drops the lower of two blocks", "", P
     CHECK(odd.kept(0, 0) == Tokens{2, 3, 4, 5, 6, 7});
 }
 
-TEMPLATE_TEST_CASE("examples: a profile over layers fits a text that is cut once", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: a layer profile with schedule=once divides the budget over the candidates there are",
+                   "", PolicyStream, SlowStream)
 {
     // A budget of 128 with a window of 8 leaves 120 slots per layer on average.
     const auto slots = [](int tokens, const std::string& keys) {
@@ -349,7 +353,7 @@ TEMPLATE_TEST_CASE("examples: refreekv's row", "", PolicyStream, SlowStream)
     CHECK(kept_of<TestType>("refreekv:sinks=2,full_layers=1", 6, refree_row) == Tokens{0, 1, 4, 5, 6, 7});
 }
 
-TEMPLATE_TEST_CASE("examples: a stream under refreekv keeps its floor", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: refreekv keeps at least its floor", "", PolicyStream, SlowStream)
 {
     const auto kept = [](const std::string& keys) {
         return kept_of<TestType>("refreekv:sinks=2,full_layers=0,mask_sinks=0,threshold=0.05" + keys, 24,
@@ -360,12 +364,13 @@ TEMPLATE_TEST_CASE("examples: a stream under refreekv keeps its floor", "", Poli
     CHECK(kept(",floor=0") == Tokens{0, 1, 7});
 }
 
-TEMPLATE_TEST_CASE("examples: cake gives slots to the layer that shifts more", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: cake gives more slots to the layer whose attention varies more", "", PolicyStream,
+                   SlowStream)
 {
-    // Budget 4, one of it recent: 6 slots in two layers. The second chunk is the same in both layers, so their
-    // entropies are equal; entry 0 moves from .2 to .4 in layer 0 and from .3 to .4 in layer 1, so the variances
-    // are 4 : 1. The shares are 4.8 and 1.2, rounded to 5 and 1. With gamma 200 entry 0 of layer 1 scores .35 + 1
-    // and beats entry 3 with .5.
+    // A budget of 4, including one recent token: 6 slots in two layers. The second chunk is the same in both
+    // layers, so their entropies are equal; entry 0 moves from .2 to .4 in layer 0 and from .3 to .4 in layer 1, so
+    // the variances are 4 : 1. The shares are 4.8 and 1.2, rounded to 5 and 1. With gamma 200 entry 0 of layer 1
+    // scores .35 + 1 and beats entry 3 with .5.
     SyntheticSignals signals;
     signals.given = [](int layer, int, int chunk, uint32_t stream) {
         double a = stream == 3 ? .5 : .01 * stream;
@@ -393,7 +398,7 @@ TEMPLATE_TEST_CASE("examples: cake gives slots to the layer that shifts more", "
     CHECK(tamed.kept(1, 0).size() == 3);
 }
 
-TEMPLATE_TEST_CASE("examples: adakv lends slots between heads", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: adakv moves slots between heads", "", PolicyStream, SlowStream)
 {
     // Five of the best six of twelve candidates belong to head 0. floor=0.2 gives .6 + 4 and .6 + .8, so 5 and 1;
     // floor=0.5 gives 4 and 2.
@@ -410,7 +415,8 @@ TEMPLATE_TEST_CASE("examples: adakv lends slots between heads", "", PolicyStream
     CHECK(kept("h2o:recent=1,heads=ada") == Lists{{0, 1, 2, 3, 4, 6}, {0, 6}});
 }
 
-TEMPLATE_TEST_CASE("examples: what heads lend one another stays below the context", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: slots moved between heads leave every list within the context", "", PolicyStream,
+                   SlowStream)
 {
     const ScoreEntry scores = table_of_heads({{.9, .8, .7, .6, .5, .01, 0}, {.4, .3, .05, .04, .03, .02, 0}});
     TestType stream("adakv:window=1,pooling=none", {.heads = 2, .budget = 4, .context = 12, .chunk = 7}, scores);
@@ -418,7 +424,8 @@ TEMPLATE_TEST_CASE("examples: what heads lend one another stays below the contex
     CHECK(stream.all_kept() == std::vector<Tokens>{{0, 1, 2, 3, 6}, {0, 1, 6}});
 }
 
-TEMPLATE_TEST_CASE("examples: twilight-evict keeps the smallest mass", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: twilight-evict keeps the fewest entries whose scores reach the share p", "",
+                   PolicyStream, SlowStream)
 {
     const std::vector<double> scores = {.4, .1, .3, .1, .1}; // in descending order .4 .3 .1 sum to .8 of 1
     CHECK(kept_of<TestType>("twilight-evict:window=1,p=0.75", 64, scores) == Tokens{0, 1, 2, 4});
@@ -426,7 +433,7 @@ TEMPLATE_TEST_CASE("examples: twilight-evict keeps the smallest mass", "", Polic
     CHECK(kept_of<TestType>("twilight-evict:window=1,recent=0,p=0.4", 64, scores) == Tokens{0});
 }
 
-TEMPLATE_TEST_CASE("examples: an automatic budget holds the norm of the heads' attention", "", PolicyStream,
+TEMPLATE_TEST_CASE("examples: an automatic budget keeps most of the norm of the heads' attention", "", PolicyStream,
                    SlowStream)
 {
     // The order is sink 0, newest 7, then 1 2 3 6 5 4. The squares sum to .3088; the missing norms after two,

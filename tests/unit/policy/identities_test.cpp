@@ -6,7 +6,7 @@
 
 using namespace palimpsest::tests;
 
-TEST_CASE("policies: treekv's left ablation is lacache's even pattern")
+TEST_CASE("policies: treekv with rule=left equals lacache with pattern=even")
 {
     for (uint32_t seed = 1; seed <= 100; ++seed) {
         Dice dice(seed);
@@ -28,7 +28,7 @@ TEST_CASE("policies: treekv's left ablation is lacache's even pattern")
     }
 }
 
-TEST_CASE("policies: lacache's recent-first is streaming")
+TEST_CASE("policies: lacache with pattern=recent equals streaming")
 {
     const StreamShape shape{.layers = 4, .heads = 2, .budget = 24};
     PolicyStream streaming("streaming:sinks=3", shape);
@@ -40,7 +40,7 @@ TEST_CASE("policies: lacache's recent-first is streaming")
     }
 }
 
-TEST_CASE("policies: settings that are the same policy")
+TEST_CASE("policies: some settings of different policies are equal")
 {
     struct Pair {
         std::string one, other;
@@ -82,7 +82,7 @@ TEST_CASE("policies: settings that are the same policy")
     }
 }
 
-TEST_CASE("policies: with one head per layer tova is snapkv with a window of one, and hears no others")
+TEST_CASE("policies: with one head per layer tova equals snapkv with a window of one")
 {
     // The count of every score stays 1, as with a window of one.
     const StreamShape shape{.layers = 3, .heads = 1, .budget = 20};
@@ -95,7 +95,7 @@ TEST_CASE("policies: with one head per layer tova is snapkv with a window of one
     }
 }
 
-TEST_CASE("policies: lacache's tiles of two with scored survivors are treekv, but for ties")
+TEST_CASE("policies: lacache with tiles of two and survivors=score equals treekv, except for ties")
 {
     for (uint32_t seed = 1; seed <= 20; ++seed) {
         const StreamShape shape{.layers = 4, .heads = 2, .budget = 40};
@@ -111,7 +111,7 @@ TEST_CASE("policies: lacache's tiles of two with scored survivors are treekv, bu
     }
 }
 
-TEST_CASE("policies: a budget of the whole stream is full attention")
+TEST_CASE("policies: a budget as large as the stream keeps every token")
 {
     // Excludes pyramidkv, refreekv, twilight-evict and automatic budgets, which evict before the budget is full.
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 200};
@@ -149,7 +149,7 @@ TEST_CASE("policies: a budget of the whole stream is full attention")
     }
 }
 
-TEST_CASE("policies: chunks change nothing where scores do not change")
+TEST_CASE("policies: the chunk length changes nothing if scores do not change")
 {
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 48};
     const int tokens = 64 * 7 * 3; // a multiple of every chunk length below

@@ -1,4 +1,4 @@
-// Policies of models with local layers: a window that fits the budget replaces the policy in its layer.
+// Policies of models with local layers: in a layer whose window fits the budget, the window replaces the policy.
 #include <numeric>
 #include <random>
 
@@ -85,13 +85,13 @@ std::vector<uint32_t> last(uint32_t seen, uint32_t count)
 
 } // namespace
 
-TEST_CASE(
-    "a layer whose window fits the budget keeps the window, whatever the policy, which acts in the others alone")
+TEST_CASE("a layer whose window fits the budget keeps its window under every policy, which evicts in the other "
+          "layers only")
 {
     for (const std::string spec : {"streaming", "treekv", "pyramidkv", "h2o", "tova", "cake", "adakv"}) {
         CAPTURE(spec);
         auto policy = local(spec);
-        auto alone = make_policy(PolicySpec::parse(spec), context_of(3)); // layers 1, 3 and 4
+        auto alone = make_policy(PolicySpec::parse(spec), context_of(3)); // the policy for layers 1, 3 and 4 alone
         const std::vector<int32_t> numbers = {-1, 0, -1, 1, 2};
         std::vector<Lists> lists;
         for (uint64_t l = 0; l < 5; ++l)
@@ -137,7 +137,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a plan drops what a selection does, in local layers too")
+TEST_CASE("a plan evicts what select() evicts, in local layers too")
 {
     auto selects = local("streaming"), plans = local("streaming");
     REQUIRE(plans->plans());
@@ -188,7 +188,7 @@ TEST_CASE("a policy that keeps everything is unbounded only where there is no wi
     CHECK_THROWS_AS(all_local->restore(some), Error);
 }
 
-TEST_CASE("a policy that retrieves keeps windows whole and reads them whole")
+TEST_CASE("a retrieval policy keeps whole windows in local layers and reads all of them")
 {
     const auto quest = local("quest:skip_layers=1");
     const auto how = quest->retrieval();
@@ -202,7 +202,7 @@ TEST_CASE("a policy that retrieves keeps windows whole and reads them whole")
     CHECK(quest->list_budget(4, 0) == 4096);
 }
 
-TEST_CASE("a model without windows has the policy as it is")
+TEST_CASE("in a model without windows the policy is not wrapped")
 {
     const auto policy =
         make_policy(PolicySpec::parse("treekv"), context_of(3), std::vector<int32_t>(3, 0), PositionMode::Original);

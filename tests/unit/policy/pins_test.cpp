@@ -36,7 +36,7 @@ void check_refused(const std::string& spec, const StreamShape& shape, const std:
 
 } // namespace
 
-TEST_CASE("pins: ranges are put in order and joined")
+TEST_CASE("pins: ranges are sorted and joined")
 {
     const Pins pins({{30, 40}, {5, 5}, {10, 20}, {15, 22}, {22, 25}, {9, 3}});
     CHECK(pins.ranges() == std::vector<TokenRange>{{10, 25}, {30, 40}});
@@ -51,7 +51,7 @@ TEST_CASE("pins: ranges are put in order and joined")
     CHECK(ranks.empty());
 }
 
-TEST_CASE("pins: what is pinned before it is read never leaves, and the budget holds")
+TEST_CASE("pins: tokens that are pinned before they are read are never evicted, within the budget")
 {
     const std::vector<TokenRange> ranges = {{2, 5}, {100, 107}, {350, 352}, {9000, 9003}};
     for (const std::string& name : bounded_policies()) {
@@ -77,7 +77,7 @@ TEST_CASE("pins: what is pinned before it is read never leaves, and the budget h
     }
 }
 
-TEST_CASE("pins: those that never come change nothing but the policy's own slots")
+TEST_CASE("pins: pins beyond the end of the stream change only the policy's own slots")
 {
     const StreamShape pinned{.layers = 4, .heads = 2, .budget = 40, .pins = Pins({{9000, 9008}})};
     PolicyStream stream("streaming", pinned), plain("streaming", {.layers = 4, .heads = 2, .budget = 40});
@@ -88,9 +88,9 @@ TEST_CASE("pins: those that never come change nothing but the policy's own slots
     }
 }
 
-TEST_CASE("pins: where they leave a profile nothing to tell layers apart by, lists are still cut together")
+TEST_CASE("pins: if pins leave every layer the same slots, all lists are still cut in the same step")
 {
-    // 9 slots per layer on average; with the pins, 1 in every layer.
+    // Without pins a layer has 9 slots on average; with the pins every layer has 1.
     const std::string spec =
         "pyramidkv:sinks=3,recent=8,window=8,allocation=exponential,beta=2.5,schedule=every:10";
     StreamShape shape{.layers = 3, .heads = 1, .budget = 20};
@@ -103,12 +103,12 @@ TEST_CASE("pins: where they leave a profile nothing to tell layers apart by, lis
     PolicyStream stream = before.with(engine::make_policy(engine::PolicySpec::parse(spec), context_of(shape)));
     stream.feed(29 - longest);
     CHECK(stream.kept(0, 0).size() == 29);
-    stream.feed(1); // ten entries too many in the first layer, fewer in the others
+    stream.feed(1); // the first layer now exceeds the budget by ten entries, the others by fewer
     for (int layer = 0; layer < shape.layers; ++layer)
         CHECK(stream.kept(layer, 0).size() == 20);
 }
 
-TEST_CASE("pins: what leaves too little of the budget is refused")
+TEST_CASE("pins: pins that leave too little of the budget are refused")
 {
     check_refused("streaming", {.layers = 2, .heads = 1, .budget = 16, .pins = Pins({{0, 16}})},
                   "16 pinned tokens do not fit a budget of 16");

@@ -126,7 +126,7 @@ const std::vector<Refusal> refusals = {
     {"treekv:rule=left,score=sum",
      ErrorCode::ImpossiblePolicy,
      "score=sum has no effect",
-     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // the pins are not the reason
+     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // the refusal must not blame the pins
 };
 
 } // namespace
@@ -141,7 +141,7 @@ TEST_CASE("policy spec: parses, prints, and parses back")
     CHECK(PolicySpec::parse("full").text() == "full");
 }
 
-TEST_CASE("policies: defaults are spelled out")
+TEST_CASE("policies: the resolved policy names all defaults")
 {
     CHECK(resolved("full") == "full:schedule=chunk");
     CHECK(resolved("streaming") == "streaming:schedule=chunk,sinks=4");
@@ -158,7 +158,7 @@ TEST_CASE("policies: defaults are spelled out")
         CHECK(resolved(resolved(info.name)) == resolved(info.name));
 }
 
-TEST_CASE("policies: signals and budgets")
+TEST_CASE("policies: settings determine signals and list budgets")
 {
     const auto needs = [](const std::string& spec) {
         return make_policy(PolicySpec::parse(spec), context)->signals().window;
@@ -206,7 +206,8 @@ TEST_CASE("policies: the largest and smallest settings that fit are accepted")
     CHECK_NOTHROW(resolved("cake:window=1"));
 }
 
-TEST_CASE("policies: a key that has no effect may stand at its default, as spelled out settings have it")
+TEST_CASE(
+    "policies: a key without effect is accepted with its default value, so that resolved policies are accepted")
 {
     for (const std::string spec :
          {"treekv:rule=left", "lacache:pattern=old", "lacache:pattern=recent", "lacache:survivors=score",
@@ -219,7 +220,7 @@ TEST_CASE("policies: a key that has no effect may stand at its default, as spell
     CHECK_NOTHROW(resolved("hbw-kv:window=8,representative=first,renormalise=true,heads=ada"));
 }
 
-TEST_CASE("policies: every wrong setting is refused with its sentence")
+TEST_CASE("policies: every wrong setting is refused with its own message")
 {
     for (const Refusal& refusal : refusals) {
         CAPTURE(refusal.spec);
@@ -238,7 +239,7 @@ TEST_CASE("policies: every wrong setting is refused with its sentence")
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
-    // Keys that are read only together with the setting they belong to.
+    // Keys that have an effect only together with another setting.
     const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
                                                "mask_sinks", "floor", "average"};
     for (const auto& info : policies()) {
@@ -276,7 +277,7 @@ std::vector<std::string> words_of(const std::string& range)
     return words;
 }
 
-// Whether the value is accepted alone or together with the setting that the key belongs to.
+// Whether the value is accepted, either alone or together with the setting that gives the key an effect.
 bool is_taken(const std::string& name, const std::string& key, const std::string& value)
 {
     for (const std::string beside : {"", ",budget=pyramid", ",budget=auto", ",heads=ada", ",representative=avg"}) {
@@ -329,7 +330,7 @@ TEST_CASE("registry: every named value that a policy describes works, and no oth
     }
 }
 
-TEST_CASE("nearest: close words only")
+TEST_CASE("nearest: only similar words are suggested")
 {
     const std::vector<std::string> names = {"full", "streaming", "treekv", "treekv-log", "lacache"};
     CHECK(nearest("treekv-lgo", names) == "treekv-log");
@@ -341,7 +342,7 @@ TEST_CASE("nearest: close words only")
     CHECK(nearest("treekv", {}).empty());
 }
 
-TEST_CASE("a stored spec keeps what has an effect, and the rest is passed over")
+TEST_CASE("in a stored policy, keys without effect are ignored")
 {
     const PolicyContext context{.layers = 8, .kv_heads = 2, .budget = 64};
     const auto of_stored = [&](const std::string& text) {
@@ -361,7 +362,7 @@ TEST_CASE("a stored spec keeps what has an effect, and the rest is passed over")
     CHECK_THROWS_AS(of_stored("treekv:rule=middle"), Error);
 }
 
-TEST_CASE("beside other pins a policy keeps what it began with, and takes the defaults of its new budget")
+TEST_CASE("after pins change a policy keeps its original settings, and gets the defaults of its new budget")
 {
     const PolicyContext before{.layers = 8, .kv_heads = 2, .budget = 64},
         after{.layers = 8, .kv_heads = 2, .budget = 40};

@@ -13,7 +13,7 @@
 
 namespace palimpsest::tests {
 
-// Sets the sum and count of one entry at the end of a chunk; `chunk` counts from 0.
+// Sets the sum and count of one entry after a chunk; `chunk` is the chunk's number, from 0.
 using ScoreEntry = std::function<void(int layer, int head, int chunk, uint32_t stream, double& sum, double& count)>;
 
 void no_scores(int layer, int head, int chunk, uint32_t stream, double& sum, double& count);
@@ -24,12 +24,12 @@ ScoreEntry constant_scores(uint64_t seed, uint64_t values);
 ScoreEntry growing_scores(uint64_t seed, uint64_t values);
 
 // All signals of a stream without a model. In each chunk an entry receives one value per query head: its moments
-// add the values, its sum adds their mean, so that the two agree.
+// accumulate the values, its sum accumulates their mean, so that moments and sums agree.
 struct SyntheticSignals {
     static constexpr int group = 2; // query heads per KV head
     using Received = std::array<double, group>;
 
-    ScoreEntry score = no_scores; // sums and counts, for policies that need no moments
+    ScoreEntry score = no_scores; // gives sums and counts, for policies that need no moments
     bool by_rows = false;         // also computes those sums and counts from received()
     uint64_t seed = 1, values = 1 << 20;
     // The values of one row, and the row statistic of a layer; random if empty.

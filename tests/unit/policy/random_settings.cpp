@@ -21,13 +21,13 @@ public:
         first_ = false;
     }
     void add(const std::string& key, int value) { add(key, std::to_string(value)); }
-    // Adds the key two times in three.
+    // Adds the key with a probability of 2/3.
     void maybe(const std::string& key, const std::vector<std::string>& values)
     {
         if (dice_.from(0, 2) > 0) add(key, dice_.one_of(values));
     }
-    // Whether to leave out a key that has no effect beside another setting. Mostly true: such a key is refused
-    // unless it has its default value.
+    // Whether to leave out a key that another setting makes ineffective. Usually true, because such a key is
+    // refused unless it has its default value.
     bool leaves_out() { return dice_.from(0, 9) > 0; }
     // floor is refused together with schedule=once.
     void add_stream_floor(int tokens)

@@ -23,7 +23,7 @@ private:
 };
 
 // Number of settings to draw per policy: `usual` by default. At most 30 with PALIMPSEST_TEST_LEVEL=ci, where
-// sanitizers make every step slow; a value with a chance of one in eight is then missed once in fifty. Seven times
+// sanitizers make every step slow; a value with a probability of 1/8 is then not drawn in 2 % of runs. Seven times
 // `usual` with PALIMPSEST_TEST_LEVEL=full, before a release.
 uint32_t draws(uint32_t usual);
 
@@ -33,10 +33,10 @@ const std::vector<std::string>& evicting_policies();
 // A spec of this policy with some of its keys, options of other policies and schedules included.
 std::string random_spec(Dice& dice, const std::string& policy, const StreamShape& shape);
 
-// Often none; otherwise a few ranges anywhere in the stream, including sinks and tokens that are never read.
+// Returns no pins, or a few ranges anywhere in the stream, which may include sinks and tokens that are never read.
 engine::Pins random_pins(Dice& dice, uint32_t stream);
 
-// Returns false for a combination that is refused; fails the test on any other refusal.
+// Returns false if the combination of settings is refused; fails the test on any other error.
 bool is_accepted(const std::string& spec, const StreamShape& shape);
 
 } // namespace palimpsest::tests

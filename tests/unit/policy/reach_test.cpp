@@ -89,7 +89,7 @@ TEST_CASE("treekv-log: with rule=left the kept tokens do not depend on the model
         CHECK(kept == one.kept(0, 0));
 }
 
-TEST_CASE("treekv forgets by the length of its cycle, treekv-log keeps a share of the whole stream")
+TEST_CASE("treekv loses tokens older than its cycle, treekv-log keeps a share of the whole stream")
 {
     struct Case {
         int tokens, tree, log;
@@ -108,7 +108,7 @@ TEST_CASE("treekv forgets by the length of its cycle, treekv-log keeps a share o
     }
 }
 
-TEST_CASE("lacache forgets by the length of its cycle, in every layer")
+TEST_CASE("lacache loses tokens older than its cycle, in every layer")
 {
     constexpr int layers = 32, budget = 2048, sinks = 4, tokens = 131072;
     PolicyStream stream("lacache:span=16", {.layers = layers, .heads = 1, .budget = budget});

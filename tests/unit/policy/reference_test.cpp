@@ -52,7 +52,7 @@ TEST_CASE("reference: top_k and pool")
     CHECK(pool({3, 6, 0}, 3, "none") == Scores{3, 6, 0});
 }
 
-TEST_CASE("reference: the pyramids of the table")
+TEST_CASE("reference: pyramids have the sizes of the table in docs/policies-spec.md")
 {
     CHECK(pyramid("linear", 8, 120, 20) == Ranks{234, 201, 169, 136, 104, 71, 39, 6});
     CHECK(pyramid("geometric", 8, 120, 20) == Ranks{397, 235, 140, 83, 49, 29, 17, 10});
@@ -61,7 +61,7 @@ TEST_CASE("reference: the pyramids of the table")
     CHECK(pyramid("linear", 5, 7, 1) == Ranks{7, 7, 7, 7, 7});
 }
 
-TEST_CASE("reference: forgetting")
+TEST_CASE("reference: new rows scale down or replace past sums")
 {
     // window=2: one new row halves the sums so far, two rows replace them.
     const ReferenceSettings settings = settings_of("snapkv:window=2", 1, 64);
@@ -89,7 +89,7 @@ TEST_CASE("reference: low counts compare the mean over heads with the uniform sh
     CHECK(signals.list()[2].sum == 0);
 }
 
-TEST_CASE("reference: renormalised rows hold 1 outside the window")
+TEST_CASE("reference: renormalised rows sum to 1 outside the observation window")
 {
     // The newest entry alone is outside the prefix: row .5 .5 0 has a prefix mass of 1, row .2 .3 .5 one of .5.
     const ReferenceSettings settings = settings_of("hbw-kv:renormalise=true,window=2,recent=1", 1, 64);
@@ -135,7 +135,7 @@ TEST_CASE("reference: hbw-kv's example")
     CHECK(choose_blocks(settings_of("hbw-kv:block=2", 1, 64), {.1, .2, .3}, 3) == Ranks{0, 1, 2});
 }
 
-TEST_CASE("reference: hbw-kv fills what its rounds leave")
+TEST_CASE("reference: hbw-kv fills the slots that its rounds leave")
 {
     // Blocks of three: {0 1 2} .2, {3 4 5} .5, {6} .9. The quota is one block: the single-entry block 2, which is
     // the best. Of 4 slots 3 are left, and block 1 fits. A fifth slot goes to the best entry of block 0.
@@ -228,7 +228,7 @@ TEST_CASE("reference: norms of heads are averaged, not their rows")
     CHECK(norm_count(mean, {&list}, {order}) == 1);
 }
 
-TEST_CASE("reference: twilight-evict takes the smallest mass")
+TEST_CASE("reference: twilight-evict keeps the fewest entries that reach the mass")
 {
     const ReferenceSettings settings = settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 64);
     const Scores score = {.4, .1, .3, .1, .1}; // in descending order .4 .3 .1 sum to .8 of 1

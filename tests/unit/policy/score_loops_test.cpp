@@ -102,14 +102,14 @@ void check_lowest()
 
 } // namespace
 
-TEST_CASE("loops over entries give the bits of plain loops on every target")
+TEST_CASE("loops over entries give the same bits as plain loops on every SIMD target")
 {
     on_every_target(check_sums_and_means);
     on_every_target(check_lowest);
     on_every_target(check_pooling);
 }
 
-TEST_CASE("the worst candidates of several lists are the last of all in order")
+TEST_CASE("the worst candidates of several lists are the last ones of all candidates in sorted order")
 {
     std::mt19937_64 random(3);
     WorstCandidates worst;

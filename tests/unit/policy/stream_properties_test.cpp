@@ -124,7 +124,7 @@ void check_ends(PolicyStream& stream, const StreamShape& wide, const std::string
 
 } // namespace
 
-TEST_CASE("policies: lists stay within the budget, in order, with their protected ends")
+TEST_CASE("policies: lists stay within the budget and in order, and keep sinks and recent tokens")
 {
     for (const Kind& kind : kinds) {
         for (uint32_t seed = 1; seed <= 5; ++seed) {
@@ -145,7 +145,7 @@ TEST_CASE("policies: lists stay within the budget, in order, with their protecte
     }
 }
 
-TEST_CASE("policies: a stream within the budget loses nothing")
+TEST_CASE("policies: no token of a stream within the budget is evicted")
 {
     for (const Kind& kind : kinds) {
         PolicyStream stream(kind.spec, shape, growing_scores(3, 50));
@@ -156,7 +156,7 @@ TEST_CASE("policies: a stream within the budget loses nothing")
     }
 }
 
-TEST_CASE("policies: every:N cuts back to the budget once N entries are over it")
+TEST_CASE("policies: schedule=every:N evicts down to the budget once a list exceeds it by N entries")
 {
     PolicyStream stream("treekv:schedule=every:9", shape, growing_scores(3, 50));
     CHECK(stream.policy().list_budget(0, 0) == 40);
@@ -172,7 +172,7 @@ TEST_CASE("policies: every:N cuts back to the budget once N entries are over it"
     CHECK(every_one.all_kept() == chunk.all_kept());
 }
 
-TEST_CASE("lacache: sizes swing between the budget and a tile's loss below it")
+TEST_CASE("lacache: list sizes stay less than the evicted part of a tile below the budget")
 {
     const int removed = 3; // span 2 of 8 layers: tiles of 4 keep 1
     PolicyStream stream("lacache:span=2", shape);
@@ -187,7 +187,7 @@ TEST_CASE("lacache: sizes swing between the budget and a tile's loss below it")
     CHECK(compensated.policy().list_budget(0, 0) == shape.budget + removed / 2);
 }
 
-TEST_CASE("policies: the same stream gives the same lists, and clones and restored states go on alike")
+TEST_CASE("policies: the same stream gives the same lists, also from a clone or a restored state")
 {
     for (const Kind& kind : kinds) {
         const ScoreEntry score = growing_scores(9, 20);
@@ -215,7 +215,8 @@ TEST_CASE("policies: the same stream gives the same lists, and clones and restor
     }
 }
 
-TEST_CASE("policies: whatever the settings, ends stay, and clones and restored states go on alike")
+TEST_CASE(
+    "policies: random settings keep sinks and recent tokens, and continue the same from clones and restored states")
 {
     for (const std::string& policy : evicting_policies()) {
         DYNAMIC_SECTION(policy)
@@ -260,7 +261,7 @@ TEST_CASE("policies: whatever the settings, ends stay, and clones and restored s
     }
 }
 
-TEST_CASE("policies: any setting is taken, or refused with a sentence")
+TEST_CASE("policies: any setting is accepted, or refused with a message")
 {
     const std::vector<std::string> values = {
         "0",          "1",    "2",       "3",     "7",     "16",   "31",      "33",  "-1",   "1000000",
@@ -334,7 +335,7 @@ TEST_CASE("policies: damaged states of every policy are refused and change nothi
 
 TEST_CASE("policies: state values outside their range are refused")
 {
-    // 32 = 4 sinks + 16 slots + 12 recent.
+    // The budget of 32 consists of 4 sinks, 16 slots and 12 recent tokens.
     PolicyStream tree("treekv", shape), limited("treekv:height=2", shape), log("treekv-log", shape);
     check_refused(tree.policy(), changed(tree.policy().state(), 8, 17), "'cursor' is 17 where 0 to 16");
     check_refused(limited.policy(), changed(limited.policy().state(), 8, 16), "'cursor' is 16 where 0 to 15");

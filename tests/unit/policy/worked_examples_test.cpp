@@ -102,7 +102,7 @@ TEST_CASE("treekv: the left-token ablation of the worked example")
     CHECK_FALSE(stream.policy().signals().any());
 }
 
-TEST_CASE("treekv: of equal neighbours the left one leaves")
+TEST_CASE("treekv: of two neighbours with equal scores the left one is evicted")
 {
     PolicyStream stream("treekv:sinks=1,recent=1", {.budget = 4}, constant_scores(1, 1));
     stream.feed_all(5, 1);
@@ -120,14 +120,14 @@ TEST_CASE("lacache: the worked example of tiles of three")
     check_ladder("lacache:span=4,overlap=2", three_to_two);
 }
 
-TEST_CASE("lacache: old-first keeps the first and the last")
+TEST_CASE("lacache: pattern=old keeps the first and the last tokens")
 {
     PolicyStream stream("lacache:pattern=old,recent=2", {.layers = 2, .heads = 1, .budget = 6});
     stream.feed_all(20, 3);
     CHECK(stream.kept(1, 0) == Tokens{0, 1, 2, 3, 18, 19});
 }
 
-TEST_CASE("streaming: sinks and the newest")
+TEST_CASE("streaming: sinks and the newest tokens are kept")
 {
     PolicyStream stream("streaming:sinks=2", {.layers = 1, .heads = 2, .budget = 5});
     stream.feed(5);
@@ -137,7 +137,7 @@ TEST_CASE("streaming: sinks and the newest")
     CHECK(stream.kept(0, 1) == Tokens{0, 1, 6, 7, 8});
 }
 
-TEST_CASE("full: nothing leaves")
+TEST_CASE("full: no token is evicted")
 {
     PolicyStream stream("full", {.layers = 1, .heads = 1, .budget = 5});
     stream.feed_all(50, 8);

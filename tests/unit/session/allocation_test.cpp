@@ -32,7 +32,7 @@ void operator delete(void* memory, size_t) noexcept
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
-TEST_CASE("planning an eviction allocates nothing once longer ones were planned")
+TEST_CASE("planning an eviction allocates nothing after a longer one was planned")
 {
     for (const std::string spec :
          {"streaming", "h2o", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left", "treekv:height=3",
@@ -90,11 +90,11 @@ TEST_CASE("a warm stream allocates nothing per token")
             return allocations - before;
         };
         fed(400);
-        generated(300); // past the defragmentation of displaced rows
+        generated(300); // enough tokens for displaced rows to be defragmented once
         fed(400);
         INFO(policy);
         CHECK(generated(250) <= generated(10) + 6); // the list of generated tokens grows
-        // 24 more chunks in a single super-chunk.
+        // 400 tokens are 24 chunks more than 16 tokens, all in one super-chunk.
         CHECK(fed(400) <= fed(16) + 6);
     }
 }

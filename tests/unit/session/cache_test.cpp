@@ -7,7 +7,7 @@
 
 using namespace palimpsest::engine;
 
-TEST_CASE("dropping ranks keeps order and moves what was accumulated along")
+TEST_CASE("dropping ranks keeps the order of the tokens, and their sums")
 {
     TokenList list;
     list.append(10, 6, true);
@@ -23,7 +23,7 @@ TEST_CASE("dropping ranks keeps order and moves what was accumulated along")
     CHECK(list.size() == 5);
 }
 
-TEST_CASE("moments leave and come with their tokens")
+TEST_CASE("moments are dropped and appended with their tokens")
 {
     TokenList list;
     list.append(10, 4, true, 2);
@@ -42,7 +42,7 @@ TEST_CASE("moments leave and come with their tokens")
     CHECK(list.moments == std::vector<double>{0, 0});
 }
 
-TEST_CASE("a token fades when no head will hold it")
+TEST_CASE("a token fades when its last head drops it")
 {
     TokenList a, b;
     a.stream = {1, 2, 3, 4};

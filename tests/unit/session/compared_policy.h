@@ -19,8 +19,8 @@ struct Decision {
 
 struct Decisions {
     std::vector<std::vector<Decision>> of; // [layers], step after step
-    // The first step in which slightly changed signals lead to another choice: from there on the streams may
-    // differ.
+    // The first step in which slightly changed signals change the choice; from there on the two sessions may keep
+    // different tokens.
     size_t first_close = SIZE_MAX;
 };
 
@@ -61,7 +61,7 @@ protected:
     std::unique_ptr<engine::Policy> policy_;
 };
 
-// Records every decision, and gives copies of the policy slightly changed signals.
+// Records every decision. Copies of the policy get slightly changed signals, which shows how close a decision is.
 class LeadingPolicy final : public ForwardingPolicy {
 public:
     LeadingPolicy(std::unique_ptr<engine::Policy> policy, int32_t layers, Decisions& decisions);

@@ -127,7 +127,8 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
     for (const std::string& policy : policies_and_settings()) {
         CAPTURE(policy);
         int64_t compared = 0;
-        // A stream whose first decision is close compares nothing, so up to three are tried.
+        // If signals a little different change the first decision, nothing of the stream is compared; so tries
+        // three.
         for (uint64_t seed = 1; seed <= 3 && compared < 16; ++seed) {
             CAPTURE(seed);
             std::optional<HostAccessForbidden> kept_out;
@@ -141,7 +142,7 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
     }
 }
 
-TEST_CASE("what a device evicts by itself is what the host would of the same signals, to the bit", "[device]")
+TEST_CASE("a device evicts what the host would evict from the same signals, bit for bit", "[device]")
 {
     const auto device = on_device(small_shape());
     bool pinned = false;
@@ -183,7 +184,7 @@ TEST_CASE("what a device evicts by itself is what the host would of the same sig
     }
 }
 
-TEST_CASE("pins, and a question in mind, are to a device what they are to the CPU", "[device]")
+TEST_CASE("with pins and question rows a device gives the same results as the CPU", "[device]")
 {
     const auto cpu = load_random(small_shape()), device = on_device(small_shape());
     for (const std::string policy : {"streaming", "treekv", "snapkv", "adakv:schedule=every:30", "pyramidkv"}) {
@@ -203,7 +204,7 @@ TEST_CASE("pins, and a question in mind, are to a device what they are to the CP
     }
 }
 
-TEST_CASE("a device goes on from a state and a fork bit for bit", "[device]")
+TEST_CASE("a device session continues bit for bit from a state and from a fork", "[device]")
 {
     const auto model = on_device(small_shape());
     const auto text = random_text(120);
@@ -229,7 +230,7 @@ TEST_CASE("a device goes on from a state and a fork bit for bit", "[device]")
     }
 }
 
-TEST_CASE("pins that come and go on a device are saved with it", "[device]")
+TEST_CASE("pins that are added and removed on a device are saved with the session", "[device]")
 {
     const auto model = on_device(small_shape()), cpu = load_random(small_shape());
     const auto text = random_text(220);
@@ -260,7 +261,7 @@ TEST_CASE("pins that come and go on a device are saved with it", "[device]")
     }
 }
 
-TEST_CASE("losses of a text and operands of 16 and 8 bits are to a device what they are to the CPU", "[device]")
+TEST_CASE("losses, and results with operands of 16 and 8 bits, are the same on a device as on the CPU", "[device]")
 {
     const auto type =
         GENERATE(kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16, kernels::DType::Q8_0);
@@ -283,7 +284,7 @@ TEST_CASE("losses of a text and operands of 16 and 8 bits are to a device what t
     CHECK(largest_difference(losses[1], losses[0]) < (exact ? 2e-5 : 3e-2));
 }
 
-TEST_CASE("a device takes long super-chunks, which change no bit", "[device]")
+TEST_CASE("long super-chunks on a device change no bit", "[device]")
 {
     const auto model = on_device(small_shape());
     SessionOptions options = options_for("treekv", PositionMode::Contiguous);
@@ -298,7 +299,7 @@ TEST_CASE("a device takes long super-chunks, which change no bit", "[device]")
     CHECK(outcomes[0] == outcomes[1]);
 }
 
-TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
+TEST_CASE("sessions that alternate on a device give the same bits as each one alone", "[device]")
 {
     const auto model = on_device(small_shape());
     const auto text = random_text(190), other_text = random_text(190, 8);
@@ -340,7 +341,7 @@ TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
 
 #ifdef PALIMPSEST_EMULATED_CUDA // the emulator counts memory to the byte, and fails at a given call
 
-TEST_CASE("a super-chunk of a large model is as long on a device as its products need", "[device]")
+TEST_CASE("a super-chunk of a large model is long on a device, because its products need many rows", "[device]")
 {
     ModelConfig config;
     config.layers = 32;
@@ -360,7 +361,7 @@ TEST_CASE("a super-chunk of a large model is as long on a device as its products
     CHECK(on_device <= 8192);
 }
 
-TEST_CASE("a card that multiplies no BF16 keeps the cache of a BF16 model in F16", "[device]")
+TEST_CASE("a card without BF16 products keeps the cache of a BF16 model in F16", "[device]")
 {
     for (const kernels::DType stored : {kernels::DType::BF16, kernels::DType::F16})
         for (const int capability : {75, 80, 90}) {
@@ -396,7 +397,7 @@ std::filesystem::path model_file(const RandomModelShape& shape)
 
 } // namespace
 
-TEST_CASE("what a session takes of a device is planned before anything is loaded", "[device]")
+TEST_CASE("the device memory of a session is planned before the model is loaded", "[device]")
 {
     const auto type = GENERATE(kernels::DType::F32, kernels::DType::Q8_0);
     RandomModelShape shape = small_shape(type);
@@ -443,7 +444,7 @@ TEST_CASE("what a session takes of a device is planned before anything is loaded
     }
 }
 
-TEST_CASE("what does not fit a device is refused with what would", "[device]")
+TEST_CASE("a budget that does not fit a device is refused, and the message names one that fits", "[device]")
 {
     const auto path = model_file(small_shape());
     const std::shared_ptr<kernels::Backend> backend = open_emulated_cuda(90);
@@ -473,7 +474,7 @@ TEST_CASE("what does not fit a device is refused with what would", "[device]")
     }
 }
 
-TEST_CASE("whichever call the device fails at, it is one error, and what is left can be thrown away", "[device]")
+TEST_CASE("whichever device call fails, it gives one error, and the session can be destroyed", "[device]")
 {
     const auto text = random_text(60);
     const SessionOptions options = options_for("treekv", PositionMode::Contiguous);
@@ -498,7 +499,7 @@ TEST_CASE("whichever call the device fails at, it is one error, and what is left
             INFO(error.what());
             CHECK(error.kind() == ErrorKind::Resources);
             CHECK(error.code() == ErrorCode::GpuLost);
-            CHECK(calls_after_failure() == 0); // they would only fail again
+            CHECK(calls_after_failure() == 0); // later calls would only fail again
         }
     }
 }

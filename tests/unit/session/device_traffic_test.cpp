@@ -63,8 +63,8 @@ simt::Traffic traffic_of(Work&& work)
     return simt::device_traffic() - before;
 }
 
-// Returns the traffic of one item: the difference between work(2 + count) and work(2), so that costs of the first
-// and the last item cancel.
+// Returns the traffic of one item: work(2 + count) minus work(2), divided by `count`, so that the costs of
+// beginning and ending cancel.
 template<class Work>
 simt::Traffic each_of(int32_t count, Work&& work)
 {
@@ -108,7 +108,7 @@ void print(const char* what, const Case& of, const simt::Traffic& t)
 } // namespace
 
 // Not a test: prints a table. Run with device-traffic-test "[table]".
-TEST_CASE("what tokens and super-chunks take", "[.table]")
+TEST_CASE("prints the device traffic of tokens and super-chunks", "[.table]")
 {
     const auto model = on_emulator(shape_of(3, 2));
     std::printf("| policy | for one | launches | in graphs | waits | idle | copies up | bytes up | copies down | "
@@ -143,7 +143,7 @@ void check(const char* what, const Case& of, const simt::Traffic& t, const Expec
 
 } // namespace
 
-TEST_CASE("a token and a super-chunk ask of the device what they should", "[device]")
+TEST_CASE("a token and a super-chunk need the expected launches, host waits and copies", "[device]")
 {
     struct Both {
         Expected token, super_chunk;
@@ -183,7 +183,7 @@ TEST_CASE("a slow device changes no bit of a session", "[device]")
     }
 }
 
-TEST_CASE("a stop while a slow device is behind leaves what was read", "[device]")
+TEST_CASE("after a stop while a slow device is behind, a session equals one that read as much", "[device]")
 {
     const auto model = on_emulator(shape_of(2, 2));
     const auto text = random_text(4 * super_chunk);

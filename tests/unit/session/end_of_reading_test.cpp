@@ -52,7 +52,7 @@ SessionOptions options_for(int32_t chunk)
 
 } // namespace
 
-TEST_CASE("what waits for the end of a reading keeps everything until then, and then leaves once")
+TEST_CASE("a policy that waits for the end of a reading keeps everything until then, and evicts once")
 {
     const auto model = load_random({.context = 400});
     const auto text = random_text(250);
@@ -85,7 +85,7 @@ TEST_CASE("what waits for the end of a reading keeps everything until then, and 
     CHECK_THROWS_WITH(session.require_room(400 - 90 - 70 + 1), Catch::Contains("PAL-BUDGET-02"));
 }
 
-TEST_CASE("a reading that ends later goes on from its state, bit for bit")
+TEST_CASE("a reading that has not ended continues from its state, bit for bit")
 {
     const auto model = load_random({.context = 500});
     const auto text = random_text(250);
@@ -109,7 +109,7 @@ TEST_CASE("a reading that ends later goes on from its state, bit for bit")
     }
 }
 
-TEST_CASE("schedule=once: the first text is cut at its end, and what is read later stays whole")
+TEST_CASE("schedule=once evicts at the end of the first text, and nothing of later texts")
 {
     const auto model = load_random({.context = 300});
     SessionOptions options = options_for(32);
@@ -140,7 +140,7 @@ TEST_CASE("schedule=once: the first text is cut at its end, and what is read lat
                       Catch::Contains("PAL-BUDGET-02") && Catch::Contains("evicts nothing after the first text"));
 }
 
-TEST_CASE("nothing was read, so nothing ends")
+TEST_CASE("finish() before any reading does not end the reading")
 {
     const auto model = load_random();
     Session session(model, options_for(32), std::make_unique<NewestAtTheEnd>(400));

@@ -61,7 +61,7 @@ int64_t held(const Session& session)
 
 } // namespace
 
-TEST_CASE("every policy goes on from a state and a fork bit for bit")
+TEST_CASE("under every policy a session continues bit for bit from a state and from a fork")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(context)));
     CAPTURE(shape.architecture, shape.window);
@@ -90,7 +90,7 @@ TEST_CASE("every policy goes on from a state and a fork bit for bit")
     }
 }
 
-TEST_CASE("how a chunk can be stopped, the input is cut and threads share the work changes no bit of any policy")
+TEST_CASE("stops within a chunk, cuts of the input and the number of threads change no bit under any policy")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(context)));
     CAPTURE(shape.architecture, shape.window);
@@ -116,7 +116,7 @@ TEST_CASE("how a chunk can be stopped, the input is cut and threads share the wo
     }
 }
 
-TEST_CASE("no policy ever holds more than it says, and memory does not grow")
+TEST_CASE("under no policy a list exceeds its limit, and memory does not grow")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(context)));
     CAPTURE(shape.architecture, shape.window);
@@ -145,7 +145,7 @@ TEST_CASE("no policy ever holds more than it says, and memory does not grow")
     }
 }
 
-TEST_CASE("policies that retrieve read all of a short list and parts of a long one")
+TEST_CASE("retrieval policies read all of a short list and a part of a long one")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(context)));
     CAPTURE(shape.architecture, shape.window);
@@ -172,7 +172,7 @@ TEST_CASE("policies that retrieve read all of a short list and parts of a long o
     }
 }
 
-TEST_CASE("pins may come, go and be saved under every policy")
+TEST_CASE("pins can be added, removed and saved under every policy")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(context)));
     CAPTURE(shape.architecture, shape.window);
@@ -206,7 +206,7 @@ TEST_CASE("pins may come, go and be saved under every policy")
     }
 }
 
-TEST_CASE("lists that a policy takes for alike are refused if one is shorter")
+TEST_CASE("a shorter list is refused by policies whose lists have equal lengths")
 {
     const auto model = load_random({.context = context});
     for (const std::string policy : {"treekv:budget=pyramid,schedule=every:2", "refreekv", "tova", "h2o"}) {
@@ -229,7 +229,7 @@ TEST_CASE("lists that a policy takes for alike are refused if one is shorter")
     CHECK_NOTHROW(Session::restore(model, state));
 }
 
-TEST_CASE("lists that a policy takes for the same are refused if one holds other tokens")
+TEST_CASE("a list with other tokens is refused by policies whose lists hold the same tokens")
 {
     const auto model = load_random({.context = context});
     for (const std::string policy : {"tova", "refreekv", "h2o"}) {
@@ -248,7 +248,7 @@ TEST_CASE("lists that a policy takes for the same are refused if one holds other
     }
 }
 
-TEST_CASE("pins that change after a reading has ended bring no second eviction")
+TEST_CASE("pins that change after a reading has ended cause no second eviction")
 {
     const auto model = load_random({.context = context});
     for (const std::string policy : {"snapkv:schedule=once", "adakv:schedule=once"}) {
@@ -296,7 +296,7 @@ TEST_CASE("a policy whose lists are full says why, and what to do about it")
     says("quest", 40, "it keeps every token", "use a policy with a budget");
 }
 
-TEST_CASE("what does not fit the positions is named: a question, or how many entries are waited for")
+TEST_CASE("a question, a chunk or a schedule that exceeds the context is named in the error")
 {
     const auto model = load_random({.context = 128});
     SessionOptions options = options_for("tova", PositionMode::Contiguous);
@@ -318,7 +318,7 @@ TEST_CASE("what does not fit the positions is named: a question, or how many ent
     CHECK_NOTHROW(Session(model, options));
 }
 
-TEST_CASE("a default budget is one whose longest list fits beside a chunk")
+TEST_CASE("with the default budget the longest list and a chunk fit the context")
 {
     const auto model = load_random({.layers = 8, .context = 500});
     for (const std::string& policy : policies_and_settings()) {

@@ -12,7 +12,7 @@ using namespace palimpsest::tests;
 using palimpsest::test::Refused;
 using palimpsest::test::refused;
 
-TEST_CASE("a state goes on only with the products it was computed with")
+TEST_CASE("a state is restored only with the product type it was computed with")
 {
     // Q4_0 is multiplied in fixed point in prefill and decode, Q5_0 in prefill only.
     const auto path =
@@ -45,7 +45,7 @@ TEST_CASE("a state goes on only with the products it was computed with")
     CHECK(opposite.says("set compute to auto on a processor with AVX-512 VNNI, or"));
 }
 
-TEST_CASE("a model without weights in fixed point computes the same with either choice")
+TEST_CASE("exact products change nothing in a model whose weights are not multiplied in fixed point")
 {
     const auto path = random_model({.dim = 64, .ffn = 128, .type = kernels::DType::F16});
     const auto load = [&](bool exact) {

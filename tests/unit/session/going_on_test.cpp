@@ -39,7 +39,7 @@ public:
 
 } // namespace
 
-TEST_CASE("under the same policy, going on from what a session held is going on with it", "[going-on]")
+TEST_CASE("under the same policy a session adopted from a state continues like the original", "[going-on]")
 {
     const auto model = load_random();
     for (const char* policy : {"streaming", "lacache", "tova", "full"}) {
@@ -50,8 +50,7 @@ TEST_CASE("under the same policy, going on from what a session held is going on 
     }
 }
 
-TEST_CASE("a policy that takes over keeps what is there, and is within its budget after the next chunk",
-          "[going-on]")
+TEST_CASE("a new policy starts with the kept tokens, and is within its budget after the next chunk", "[going-on]")
 {
     const auto model = load_random();
     const auto session = fed(model, options_with("h2o", 64), 100);
@@ -84,7 +83,7 @@ TEST_CASE("a policy that takes over keeps what is there, and is within its budge
     }
 }
 
-TEST_CASE("lists of different lengths are not for a policy that wants them alike", "[going-on]")
+TEST_CASE("lists of different lengths are refused for a policy that requires equal lengths", "[going-on]")
 {
     const auto model = load_random();
     const auto session = fed(model, options_with("adakv:recent=8", 32), 200);
@@ -101,7 +100,7 @@ TEST_CASE("lists of different lengths are not for a policy that wants them alike
     }
 }
 
-TEST_CASE("what waits for its chunk goes on waiting under other options", "[going-on]")
+TEST_CASE("pending tokens stay pending under other options", "[going-on]")
 {
     const auto model = load_random();
     const auto session = std::make_unique<Session>(model, options_with("streaming", 64));
@@ -111,9 +110,9 @@ TEST_CASE("what waits for its chunk goes on waiting under other options", "[goin
     CHECK(outcome_of(*other) == outcome_of(*session));
 }
 
-TEST_CASE("what an answer attended to is what a policy that looks at everything sums up", "[going-on]")
+TEST_CASE("the attention trace of an answer equals the sums of a policy that observes every row", "[going-on]")
 {
-    // With LongRoPE, the trace alone is so short that it would use the angles for short contexts.
+    // With LongRoPE, a session of the trace's length alone would use the angles for short contexts, which is wrong.
     const int32_t original_context = GENERATE(0, 110);
     CAPTURE(original_context);
     const auto model = load_random({.original_context = original_context});
@@ -155,7 +154,7 @@ TEST_CASE("what an answer attended to is what a policy that looks at everything 
     CHECK(sum > 0.05);
 }
 
-TEST_CASE("a trace counts only what is kept, and refuses a turn that does not fit", "[going-on]")
+TEST_CASE("a trace lists only kept tokens, and refuses a turn that does not fit", "[going-on]")
 {
     const auto model = load_random();
     const auto session = fed(model, options_with("adakv:recent=8", 32), 200);

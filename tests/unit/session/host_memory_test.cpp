@@ -70,7 +70,7 @@ TEST_CASE("the page cache counts as available in control groups of version 1, to
     CHECK(system.available() == 450 * mib);
 }
 
-TEST_CASE("the tightest limit above a process holds, and one that is not set does not")
+TEST_CASE("the tightest limit of all control groups above a process counts, and 'max' is no limit")
 {
     const System system(5000 * mib);
     system.write("proc/self/cgroup", "0::/outer/inner\n");
@@ -82,7 +82,7 @@ TEST_CASE("the tightest limit above a process holds, and one that is not set doe
     CHECK(system.available() == 5000 * mib);
 }
 
-TEST_CASE("memory that the system does not tell of is not limited")
+TEST_CASE("memory counts as unlimited if the system does not report it")
 {
     const test::ScratchFolder empty;
     CHECK(available_memory(empty.path().string()) == UINT64_MAX);

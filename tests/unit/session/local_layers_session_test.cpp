@@ -57,7 +57,7 @@ TEST_CASE("local layers hold the last tokens of their window, and global ones wh
     CHECK(session_remarks(session).front().english().ends_with(", and pins do not hold there"));
 }
 
-TEST_CASE("a full cache of a model with local layers fills up in the global ones")
+TEST_CASE("under the policy full only global layers grow up to the context")
 {
     RandomModelShape shape = gemma();
     shape.context = 128;
@@ -86,7 +86,7 @@ TEST_CASE("a model whose every layer is local reads texts of any length with eve
     }
 }
 
-TEST_CASE("attention within windows agrees with a slow transformer, though the budget is smaller")
+TEST_CASE("attention within windows agrees with a slow transformer, also if the budget is smaller")
 {
     const std::string architecture = GENERATE(as<std::string>(), "gemma2", "gemma3", "qwen3");
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -119,7 +119,7 @@ TEST_CASE("attention within windows agrees with a slow transformer, though the b
     CHECK(worst <= 2e-5 * largest);
 }
 
-TEST_CASE("the cache of a model with local layers is counted with their windows")
+TEST_CASE("the size of a cache counts local layers with their window")
 {
     const ModelConfig config = load_random(gemma())->config(); // six layers, every other one of 40 tokens
     const uint64_t token = 2 * 2 * 16 * 2; // two heads, keys and values of 16 numbers of 16 bits
@@ -161,7 +161,7 @@ TEST_CASE("restoring a session never holds two caches")
     }
 }
 
-TEST_CASE("the largest budget is found on both sides of a window")
+TEST_CASE("the largest budget that fits is found below and above the window")
 {
     for (const int32_t tokens : {1000, 4000}) {
         RandomModelShape shape = gemma();

@@ -1,4 +1,4 @@
-// Losses, kept tokens and counts of a measured reading, however its text is divided.
+// The losses, kept tokens and counts of a measured reading do not depend on how its text is divided.
 #include <algorithm>
 
 #include "engine/eval/measured_reading.h"
@@ -72,7 +72,8 @@ TEST_CASE("a text that is read in parts has the losses of one that is read at on
         REQUIRE(parts.read_up_to(end, losses_of_parts.feed()));
         CHECK(parts.read() == std::min<uint64_t>(end, last));
     }
-    // The logits before a part are computed alone, others with those of their chunk.
+    // The logits before the first token of a part are computed alone, all others together with their chunk, so
+    // they may differ by rounding.
     REQUIRE(losses_of_parts.all.size() == losses.all.size());
     for (size_t i = 0; i < losses.all.size(); ++i) {
         CHECK(losses_of_parts.all[i].index == losses.all[i].index);
@@ -83,7 +84,7 @@ TEST_CASE("a text that is read in parts has the losses of one that is read at on
     CHECK(parts.session().retention().tokens == whole.session().retention().tokens);
 }
 
-TEST_CASE("a measured reading has the losses of a session that is fed")
+TEST_CASE("a measured reading has the losses of an ordinary session that is fed the text")
 {
     const auto model = load_random();
     const auto text = random_text(text_tokens);
@@ -97,7 +98,7 @@ TEST_CASE("a measured reading has the losses of a session that is fed")
     CHECK(reading.session().retention().tokens == session.retention().tokens);
 }
 
-TEST_CASE("a policy that reads a part of its lists is measured token by token")
+TEST_CASE("a retrieval policy is measured token by token")
 {
     const auto model = load_random();
     const auto text = random_text(text_tokens);
@@ -107,7 +108,7 @@ TEST_CASE("a policy that reads a part of its lists is measured token by token")
     FeedOptions options;
     options.progress = [&](const Telemetry&) { ++reports; };
     REQUIRE(reading.read_all(options));
-    CHECK(reports == 3); // the first token, 64 and 128
+    CHECK(reports == 3); // after the first token, then after every 64 of the 150
 
     SessionOptions one_by_one = options_of("quest");
     one_by_one.chunk = 1;
@@ -121,7 +122,7 @@ TEST_CASE("a policy that reads a part of its lists is measured token by token")
     CHECK(reading.losses().all().total == meter.all().total);
 }
 
-TEST_CASE("a reading that is stopped has read as much as before")
+TEST_CASE("a stop request before the next chunk leaves tokens read and seconds unchanged")
 {
     const auto model = load_random();
     const auto text = random_text(text_tokens);

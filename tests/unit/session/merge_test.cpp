@@ -1,4 +1,4 @@
-// Entries that take the mean of others before those are evicted.
+// Merging: an entry becomes the mean of several entries before the others are evicted.
 #include <cstring>
 #include <map>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int32_t budget = 24;
 
-// Cuts a list that is too long into runs of three from the left; the middle entry of each takes their mean.
+// Divides a list that is too long into groups of three from the left; the middle entry becomes their mean.
 class MergesThrees final : public OwnPolicy {
 public:
     explicit MergesThrees(KeyMean keys) : OwnPolicy(4, 2, budget), keys_(keys), merges_(2) {}
@@ -74,7 +74,7 @@ std::vector<float> unrotated(std::vector<float> key, const RopeAngles& angles, u
 
 // Merges in the staging buffer, in pages and in the row of the newest token. The slow transformer keeps keys
 // unrotated and merges by the definition.
-TEST_CASE("merged entries are the means of keys, raw or rotated, of values and of what was accumulated")
+TEST_CASE("merged entries are the means of keys (raw or rotated), values and statistics")
 {
     const auto model = load_random();
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -128,7 +128,8 @@ TEST_CASE("merged entries are the means of keys, raw or rotated, of values and o
     };
     for (uint64_t i = 0; i < 8; ++i) {
         const auto tokens = random_text(10, i);
-        const auto expected = reference.feed(tokens); // first: the session's observer drops its entries
+        const auto expected =
+            reference.feed(tokens); // before session.feed(), whose observer drops entries of the reference
         session.feed(tokens);
         compare(expected);
     }
@@ -141,7 +142,7 @@ TEST_CASE("merged entries are the means of keys, raw or rotated, of values and o
     }
 }
 
-TEST_CASE("merging goes on from a fork, bit for bit")
+TEST_CASE("a session whose policy merges continues bit for bit from a fork and a state")
 {
     const auto model = load_random();
     SessionOptions options;

@@ -8,7 +8,7 @@ namespace palimpsest::tests {
 
 using engine::ListState;
 
-// Takes random amounts from random lists until the total fits: very uneven on purpose.
+// Reduces random lists by random amounts until the total fits, so that budgets are very uneven.
 std::vector<int64_t> RandomShares::budgets(std::span<const int64_t> lengths, int64_t total, uint64_t salt) const
 {
     std::mt19937_64 random(seed_ * 1000003 + salt);

@@ -6,7 +6,7 @@
 
 using palimpsest::engine::PageTables;
 
-TEST_CASE("pages that lists take and give back are each held once or free")
+TEST_CASE("every page is free or held by exactly one list")
 {
     constexpr int64_t stride = 9, pages = 40;
     constexpr size_t lists = 7;
@@ -53,7 +53,7 @@ TEST_CASE("a list that grows keeps the pages it has")
     CHECK(tables.consistent());
 }
 
-TEST_CASE("what a list holds lies in a row, from its home on")
+TEST_CASE("the pages of a list are consecutive, from its home on")
 {
     PageTables tables(3, 8, 12); // homes: 0 to 3, 4 to 7, 8 to 11
     REQUIRE(tables.grow(1, 6));

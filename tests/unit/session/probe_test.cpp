@@ -1,4 +1,4 @@
-// Probes: question rows after each chunk provide signals and leave nothing else behind.
+// Question rows after each chunk (a probe) provide signals and change nothing else.
 #include <map>
 
 #include "kernels/base/error.h"
@@ -38,7 +38,7 @@ void keep_sums(Session& session, Sums& sums, int32_t& rows_seen)
 
 } // namespace
 
-TEST_CASE("a policy without signals does not notice a probe, bit for bit")
+TEST_CASE("question rows change no bit of a session whose policy uses no signals")
 {
     const auto model = load_random();
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -68,7 +68,7 @@ TEST_CASE("a policy without signals does not notice a probe, bit for bit")
     }
 }
 
-TEST_CASE("signals are those of the chunk and the probe as one chunk, of the chunk's entries")
+TEST_CASE("signals with question rows equal those of one chunk of text and question, for the entries of the text")
 {
     const auto model = load_random();
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -96,7 +96,8 @@ TEST_CASE("signals are those of the chunk and the probe as one chunk, of the chu
     }
 }
 
-TEST_CASE("a reading with a probe goes on from a state, a fork, and however the input is cut")
+TEST_CASE(
+    "a reading with question rows gives the same bits from a state, from a fork, and for any cuts of the input")
 {
     const auto model = load_random();
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -129,7 +130,7 @@ TEST_CASE("a reading with a probe goes on from a state, a fork, and however the 
     }
 }
 
-TEST_CASE("a probe that ends leaves a session like one that had none")
+TEST_CASE("after its question is removed a session equals one that had none")
 {
     const auto model = load_random();
     SessionOptions options = options_for("streaming", 64, 16, PositionMode::Contiguous);
@@ -149,7 +150,7 @@ TEST_CASE("a probe that ends leaves a session like one that had none")
     CHECK(outcome_of(probed) == outcome_of(plain));
 }
 
-TEST_CASE("stopping within a chunk takes its probe back too")
+TEST_CASE("stopping within a chunk removes its question rows too")
 {
     const auto model = load_random();
     SessionOptions options = options_for("treekv", 64, 32, PositionMode::Contiguous);
@@ -175,7 +176,7 @@ TEST_CASE("stopping within a chunk takes its probe back too")
     CHECK(outcome_of(session) == outcome_of(whole));
 }
 
-TEST_CASE("a probe that does not fit is refused and changes nothing")
+TEST_CASE("a question that does not fit is refused and changes nothing")
 {
     const auto model = load_random({.context = 128});
     Session session(model, options_for("treekv", 80, 32, PositionMode::Contiguous));

@@ -139,7 +139,7 @@ TEST_CASE("an entry that is stored is quantised again, and its neighbours are no
 }
 
 // In the first layer, keys and values depend on the tokens alone, whatever the cache type.
-TEST_CASE("what stays is quantised once, from the 16 bits it was staged in")
+TEST_CASE("kept rows are quantised once, from the 16-bit staging buffer")
 {
     const auto [stored, wide] = GENERATE(std::pair(DType::F32, DType::F16), std::pair(DType::F16, DType::F16),
                                          std::pair(DType::BF16, DType::BF16));
@@ -176,7 +176,8 @@ TEST_CASE("what stays is quantised once, from the 16 bits it was staged in")
     }
 }
 
-TEST_CASE("under every policy a quantised session can be divided and depends on no threads")
+TEST_CASE("under every policy a quantised session gives the same bits for any cuts of the input and any number of "
+          "threads")
 {
     const auto text = random_text(330);
     for (const PolicyInfo& policy : policies()) {
@@ -200,7 +201,7 @@ TEST_CASE("under every policy a quantised session can be divided and depends on 
     }
 }
 
-TEST_CASE("a quantised cache is little off and its rows take 17 bytes where f16 takes 32")
+TEST_CASE("a quantised cache changes logits little, and its rows take 17/32 of the bytes of f16")
 {
     const auto model = load_random({.layers = 2, .dim = 128, .head_dim = 64, .weight_scale = 0.15f});
     const auto text = random_text(500);
@@ -215,7 +216,7 @@ TEST_CASE("a quantised cache is little off and its rows take 17 bytes where f16 
         telemetry[quantised] = session.telemetry();
     }
     CHECK(telemetry[true].full_cache_bytes * 32 == telemetry[false].full_cache_bytes * 17);
-    constexpr uint64_t lists = 2 * 2, rows = 7 * 64, dim = 64; // 400 entries and one more take seven pages
+    constexpr uint64_t lists = 2 * 2, rows = 7 * 64, dim = 64; // 400 entries and the next one need seven pages
     CHECK(telemetry[false].cache_bytes - telemetry[true].cache_bytes ==
           lists * rows * 2 * (dim * 2 - dim * 34 / 32));
     double largest = 0, off = 0;
@@ -228,7 +229,7 @@ TEST_CASE("a quantised cache is little off and its rows take 17 bytes where f16 
     CHECK(off < 0.02 * largest);
 }
 
-TEST_CASE("q8 is refused for heads that its blocks do not divide")
+TEST_CASE("q8 is refused if a head is not a whole number of blocks")
 {
     const auto model = load_random({.head_dim = 24});
     try {

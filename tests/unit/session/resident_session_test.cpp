@@ -1,4 +1,4 @@
-// A session whose backend evicts gives the same bits and the same records as one whose host evicts.
+// A session with a device-resident cache gives the same bits and eviction events as one whose host evicts.
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -82,7 +82,7 @@ struct Told {
     bool operator==(const Told&) const = default;
 };
 
-// Runs a session through all that sessions do: text, tokens, text again, an unfinished chunk.
+// Uses a session in all ways: feeds text, generates tokens, feeds text again, ends with an incomplete chunk.
 Told live(Session& session)
 {
     Told told;
@@ -110,7 +110,7 @@ Told live(Session& session)
 
 } // namespace
 
-TEST_CASE("a session whose backend evicts is bit for bit the one whose host does", "[resident]")
+TEST_CASE("a session whose backend evicts gives the same bits as one whose host evicts", "[resident]")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(4096)));
     CAPTURE(shape.architecture, shape.window);
@@ -137,7 +137,7 @@ TEST_CASE("a session whose backend evicts is bit for bit the one whose host does
         }
 }
 
-TEST_CASE("a resident session stops within a chunk, and between chunks, as any other", "[resident]")
+TEST_CASE("a session with a device-resident cache stops within and between chunks as any other", "[resident]")
 {
     Models models;
     for (const std::string policy : {"treekv", "h2o", "streaming"}) {
@@ -161,7 +161,7 @@ TEST_CASE("a resident session stops within a chunk, and between chunks, as any o
     }
 }
 
-TEST_CASE("what a sink throws loses no token of a resident session", "[resident]")
+TEST_CASE("an exception of the eviction sink in an answer loses no token of a device-resident cache", "[resident]")
 {
     Models models;
     Session session(models.resident, options_for("treekv")), other(models.resident, options_for("treekv"));
@@ -185,7 +185,7 @@ TEST_CASE("what a sink throws loses no token of a resident session", "[resident]
     CHECK(outcome_of(session) == outcome_of(other));
 }
 
-TEST_CASE("what a sink throws while a text is read loses no token of it", "[resident]")
+TEST_CASE("an exception of the eviction sink while a text is read loses no token", "[resident]")
 {
     Models models;
     Session session(models.resident, options_for("treekv")), other(models.resident, options_for("treekv"));
@@ -204,7 +204,7 @@ TEST_CASE("what a sink throws while a text is read loses no token of it", "[resi
     CHECK(outcome_of(session) == outcome_of(other));
 }
 
-TEST_CASE("a resident session asks its backend once a super-chunk and once a token", "[resident]")
+TEST_CASE("a device-resident cache is synchronised once per super-chunk and once per token", "[resident]")
 {
     Models models;
     Session session(models.resident, options_for("treekv"));
@@ -221,7 +221,7 @@ TEST_CASE("a resident session asks its backend once a super-chunk and once a tok
     CHECK(models.use.downloads - before == 50);
 }
 
-TEST_CASE("a recording that is of no use any more is made again", "[resident]")
+TEST_CASE("a graph recording that the backend refuses is recorded again", "[resident]")
 {
     Models models;
     Session host(models.host, options_for("treekv-log"));
@@ -238,7 +238,8 @@ TEST_CASE("a recording that is of no use any more is made again", "[resident]")
     CHECK(models.use.recorded > 3);
 }
 
-TEST_CASE("a resident session goes on after a fork, a restore, with pins and with a probe", "[resident]")
+TEST_CASE("a device-resident cache gives the same bits after a fork, a restore, with pins and with question rows",
+          "[resident]")
 {
     Models models;
     for (const std::string policy : {"treekv", "h2o", "tova", "snapkv", "scissorhands", "lacache", "quest",
@@ -260,7 +261,7 @@ TEST_CASE("a resident session goes on after a fork, a restore, with pins and wit
             auto restored = Session::restore(i == 0 ? models.host : models.resident, fork->state());
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {150, 160}}));
             restored->feed(random_text(90, 10));
-            say(*restored, 5); // from the second token on as recorded
+            say(*restored, 5); // from the second token on by replaying the graph recording
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {370, 378}}));
             say(*restored, 12);
             restored->set_question_ids(random_text(7, 5));
@@ -282,7 +283,7 @@ TEST_CASE("a resident session goes on after a fork, a restore, with pins and wit
     }
 }
 
-TEST_CASE("whoever looks on sees the same of a resident session", "[resident]")
+TEST_CASE("an observer sees the same selections with a device-resident cache", "[resident]")
 {
     Models models;
     struct Seen {

@@ -67,7 +67,7 @@ const std::vector<std::string> every_policy = {"treekv",  "treekv:rule=left",   
 
 } // namespace
 
-// The stream is longer than the window of a local layer, which both sessions cut to the same tokens.
+// The stream is longer than the window of local layers; in these layers both sessions keep the same tokens.
 TEST_CASE("a stream no longer than the budget gives the full cache's bits")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(4096)));
@@ -156,7 +156,7 @@ TEST_CASE("how the input is cut into calls and super-chunks changes no bit")
     }
 }
 
-TEST_CASE("going on from a state is going on without it")
+TEST_CASE("a session restored from a state continues like the original")
 {
     const auto model = load();
     const auto tokens = tokens_of(260);
@@ -189,7 +189,7 @@ TEST_CASE("going on from a state is going on without it")
     }
 }
 
-TEST_CASE("pinned tokens stay, and a state, a fork and the way of cutting the input change no bit of it")
+TEST_CASE("pinned tokens are kept, and a state, a fork and cuts of the input change no bit")
 {
     const auto model = load();
     const auto tokens = tokens_of(400);
@@ -257,7 +257,7 @@ TEST_CASE("an answer is generated again from the state before it")
     CHECK(outcome(*other, 0).logits != outcome(session, 0).logits);
 }
 
-TEST_CASE("an answer is taken in again as it was computed, whoever chose its tokens")
+TEST_CASE("replaying an answer gives the same logits, also in a session with another sampler")
 {
     const auto model = load();
     SessionOptions sampled = options("treekv", 64, 32), greedy = sampled;
@@ -294,7 +294,7 @@ TEST_CASE("an answer that ended by itself is generated again, its end included")
     CHECK(outcome(*again) == outcome(session)); // the next draw is the same
 }
 
-TEST_CASE("a sampler is changed from the next token on, and goes into the state")
+TEST_CASE("a new sampler applies from the next token on, and is saved in the state")
 {
     const auto model = load();
     const auto said = [](Session& session, int32_t count) {
@@ -366,7 +366,7 @@ TEST_CASE("the budget holds after every step and memory does not grow")
     }
 }
 
-TEST_CASE("evicting after all layers keeps the sets of evicting layer by layer")
+TEST_CASE("evicting after all layers keeps the same tokens as evicting layer by layer")
 {
     // Reports that it couples layers, and forwards everything else to the policy it wraps.
     class Coupled final : public Policy {
@@ -408,7 +408,7 @@ TEST_CASE("evicting after all layers keeps the sets of evicting layer by layer")
     }
 }
 
-TEST_CASE("losses are those of the logits before each token")
+TEST_CASE("the loss of a token is that of the logits before it")
 {
     const auto model = load();
     const auto tokens = tokens_of(100);
@@ -437,7 +437,7 @@ TEST_CASE("losses are those of the logits before each token")
     }
 }
 
-TEST_CASE("fading names each token once per layer, when its last head lets go")
+TEST_CASE("each token has one eviction event per layer, when its last head drops it")
 {
     const auto model = load();
     Session session(model, options("treekv", 32, 16));
@@ -464,7 +464,7 @@ TEST_CASE("fading names each token once per layer, when its last head lets go")
     }
 }
 
-TEST_CASE("cancelling within a chunk leaves the session as before it")
+TEST_CASE("cancelling within a chunk leaves the session as before the chunk")
 {
     const auto model = load({.layers = 12, .dim = 128, .heads = 4, .kv_heads = 2, .head_dim = 32, .ffn = 512});
     SessionOptions o = options("treekv", 600, 512);
@@ -505,7 +505,7 @@ TEST_CASE("cancelling within a chunk leaves the session as before it")
     CHECK(stopped > 0);
 }
 
-TEST_CASE("how a chunk can be stopped changes no bit")
+TEST_CASE("stops_within_chunk changes no bit")
 {
     const auto model = load();
     const auto tokens = tokens_of(300);
@@ -522,7 +522,7 @@ TEST_CASE("how a chunk can be stopped changes no bit")
     }
 }
 
-TEST_CASE("a super-chunk of a large model is cut to what can be stopped in time, unless the caller says otherwise")
+TEST_CASE("a super-chunk of a large model is short enough to be stopped in time, unless the caller says otherwise")
 {
     ModelConfig large; // 8 billion weights
     large.layers = 32, large.dim = 4096, large.heads = 32, large.kv_heads = 8, large.head_dim = 128;
@@ -537,7 +537,7 @@ TEST_CASE("a super-chunk of a large model is cut to what can be stopped in time,
     CHECK(set_up(o, large, {}).options.rows_at_once == 512);
 }
 
-TEST_CASE("tokens that wait are not forgotten when those after them are cancelled")
+TEST_CASE("pending tokens stay pending when the tokens after them are cancelled")
 {
     const auto model = load();
     for (const bool within : {false, true}) {
@@ -558,7 +558,7 @@ TEST_CASE("tokens that wait are not forgotten when those after them are cancelle
     }
 }
 
-TEST_CASE("an unbounded policy that is full ends an answer")
+TEST_CASE("an answer ends when the cache of an unbounded policy is full")
 {
     const auto model = load();
     Session session(model, options("full", 40, 16));
@@ -569,7 +569,7 @@ TEST_CASE("an unbounded policy that is full ends an answer")
     CHECK_THROWS_WITH(session.require_room(1), Catch::Contains("PAL-BUDGET-02"));
 }
 
-TEST_CASE("an answer cancelled before its question was computed keeps the question waiting")
+TEST_CASE("an answer cancelled before its question was computed leaves the question pending")
 {
     const auto model = load();
     Session session(model, options("treekv", 64, 16)), whole(model, options("treekv", 64, 16));
@@ -585,7 +585,7 @@ TEST_CASE("an answer cancelled before its question was computed keeps the questi
     CHECK(outcome(session) == outcome(whole));
 }
 
-TEST_CASE("cancelling stops between super-chunks and leaves a session that goes on")
+TEST_CASE("cancelling stops between super-chunks and leaves a session that can continue")
 {
     const auto model = load();
     SessionOptions o = options("treekv", 64, 16);
@@ -641,7 +641,7 @@ TEST_CASE("cancelling an answer leaves the session as after its last token")
     CHECK(outcome(*cut) == outcome(*whole));
 }
 
-TEST_CASE("what does not fit is refused with a sentence")
+TEST_CASE("options that do not fit are refused with their error code")
 {
     const auto model = load({.context = 256});
     const auto refused = [&](const SessionOptions& o) -> std::optional<ErrorCode> {

@@ -117,7 +117,7 @@ private:
 
 } // namespace
 
-TEST_CASE("lists that share a pool give the bits of lists that do not, and no page is lost")
+TEST_CASE("lists that share a pool give the same bits as lists that do not, and no page is lost")
 {
     const auto model = load_random({.context = 2048});
     const bool coupled = GENERATE(false, true);
@@ -153,7 +153,7 @@ TEST_CASE("lists that share a pool give the bits of lists that do not, and no pa
     }
 }
 
-TEST_CASE("the pool of lists that share has the pages of their total and no more")
+TEST_CASE("a shared pool has the pages of the total of its lists and no more")
 {
     const auto model = load_random({.context = 2048});
     const auto bytes = [&](int64_t slots) {
@@ -166,7 +166,7 @@ TEST_CASE("the pool of lists that share has the pages of their total and no more
     CHECK(bytes(layers * kv_heads * limit) - bytes(total) == of_pool(own) - of_pool(pooled));
 }
 
-TEST_CASE("the layer that has evicted most says how far a cache is out of order")
+TEST_CASE("the number of displaced rows of a cache is that of the layer that evicted most")
 {
     const auto model = load_random({.context = 2048});
     KvCache cache(shape_for(*model, false, total), model->backend());
@@ -211,7 +211,7 @@ TEST_CASE("tokens keep their bits in a cache of another shape")
         CHECK(stream.decode(token) == moved.decode(token));
 }
 
-TEST_CASE("sessions with shared lists go on from a state, a fork, and whatever way a chunk can be stopped")
+TEST_CASE("sessions with shared lists give the same bits from a state, from a fork, and if chunks can be stopped")
 {
     const auto model = load_random({.context = 2048});
     const bool coupled = GENERATE(false, true);
@@ -251,7 +251,7 @@ TEST_CASE("sessions with shared lists go on from a state, a fork, and whatever w
     CHECK_THROWS_WITH(Session::restore(model, state, policy()), Catch::Contains("PAL-SNAP-02"));
 }
 
-TEST_CASE("attention over ragged lists agrees with a slow transformer that dropped the same")
+TEST_CASE("attention over ragged lists agrees with a slow transformer that evicted the same tokens")
 {
     const auto model = load_random({.context = 2048});
     const bool coupled = GENERATE(false, true);

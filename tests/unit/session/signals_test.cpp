@@ -55,14 +55,15 @@ SessionOptions options_for(int32_t chunk)
 
 } // namespace
 
-TEST_CASE("every layer is observed before it is selected from, and all of them where they are coupled")
+TEST_CASE("a layer is observed before its eviction; if layers are coupled, all are observed first")
 {
     const auto model = load_random();
     const bool coupled = GENERATE(false, true);
     for (const bool within : {false, true}) {
         SessionOptions options = options_for(16);
         options.stops_within_chunk = within;
-        if (within && !coupled) continue; // then all layers are observed first as well
+        if (within && !coupled)
+            continue; // sessions that stop within a chunk observe all layers first, as coupled ones do
         int32_t looks = 0;
         std::vector<int32_t> rows;
         Session session(model, options,
@@ -79,7 +80,8 @@ TEST_CASE("every layer is observed before it is selected from, and all of them w
     }
 }
 
-TEST_CASE("moments belong to their entries: with a single row, squares are squares, and heads add up to the sum")
+TEST_CASE(
+    "moments agree with sums: of a single row, squares are the squared sums, and the mean over heads is the sum")
 {
     const auto model = load_random();
     for (const int32_t window : {1, 8}) {
@@ -108,7 +110,7 @@ TEST_CASE("moments belong to their entries: with a single row, squares are squar
     }
 }
 
-TEST_CASE("low rows are counted once for a group")
+TEST_CASE("a low row counts once per query group")
 {
     const auto model = load_random();
     bool some = false;
@@ -131,7 +133,7 @@ TEST_CASE("low rows are counted once for a group")
     CHECK(some);
 }
 
-TEST_CASE("row statistics are means over rows and heads, entropies stand beside their lists")
+TEST_CASE("row statistics are means over rows and heads, and every entry has an entropy")
 {
     const auto model = load_random();
     for (const auto statistic :
@@ -156,7 +158,7 @@ TEST_CASE("row statistics are means over rows and heads, entropies stand beside 
     }
 }
 
-TEST_CASE("a window that is a percentage follows the list")
+TEST_CASE("an observation window in percent grows with the list")
 {
     const auto model = load_random();
     std::vector<double> counts;

@@ -23,7 +23,7 @@ TEST_CASE("a token's loss is minus the logarithm of its probability")
     CHECK(negative_log_likelihood(std::vector<float>{3e4f, -3e4f}, 1) == Approx(6e4));
 }
 
-TEST_CASE("logits that are no numbers have no loss")
+TEST_CASE("logits that are not finite numbers have no loss")
 {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     for (const std::vector<float>& logits :

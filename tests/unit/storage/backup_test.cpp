@@ -65,7 +65,7 @@ void damage(const fs::path& file)
 
 } // namespace
 
-TEST_CASE("Q11: three daily backups are kept and a weekly one, without states")
+TEST_CASE("Q11: three daily backups and a weekly one are kept, without checkpoints")
 {
     ScratchDatabase scratch;
     back_up_on(scratch, 0);
@@ -119,7 +119,7 @@ bool holds(const fs::path& file, const std::string& text)
 
 } // namespace
 
-TEST_CASE("Q15: what is deleted for good is in no backup, and what is left is in one at once")
+TEST_CASE("Q15: a deleted session is in no backup, and a new backup of the rest is made at once")
 {
     ScratchDatabase scratch;
     const int64_t secret = talk(*scratch, "secret", "the combination is 31-7-19");
@@ -146,7 +146,7 @@ TEST_CASE("Q15: what is deleted for good is in no backup, and what is left is in
     CHECK(Conversations(*scratch).messages(last).size() == 1);
 }
 
-TEST_CASE("a session that holds nothing is discarded, and no backup with it")
+TEST_CASE("discarding an empty session changes no backup")
 {
     ScratchDatabase scratch;
     Conversations conversations(*scratch);
@@ -166,7 +166,7 @@ TEST_CASE("a session that holds nothing is discarded, and no backup with it")
     CHECK(conversations.list().size() == 2);
 }
 
-TEST_CASE("P5: a backup that cannot be written leaves the database to be used as before")
+TEST_CASE("P5: after a backup fails the database can be used as before")
 {
     FaultVfs disk;
     for (const Fault fault : {Fault::Full, Fault::Write, Fault::Sync, Fault::Truncate}) {
@@ -206,7 +206,7 @@ TEST_CASE("P5: a backup that cannot be written leaves the database to be used as
     }
 }
 
-TEST_CASE("P5: a backup that grows beyond what the system allows leaves the database to be used as before")
+TEST_CASE("P5: after a backup exceeds the permitted file size the database can be used as before")
 {
     ScratchDatabase scratch;
     std::mt19937 random(1);
@@ -257,7 +257,9 @@ TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one
     CHECK(fs::file_size(lock) > 0); // so that the next start checks again
 
     std::ofstream(scratch.file(), std::ios::binary) << std::string(20000, 'z');
-    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-03"); // it was a database
+    // The lock shows that the file was a database, so it counts as damaged, not as another program's file
+    // (PAL-DB-02).
+    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-03");
     std::ofstream(scratch.file(), std::ios::binary) << whole;
     scratch.open();
     CHECK(Conversations(*scratch).list().size() == 40);
@@ -279,8 +281,7 @@ bool is_left_behind(const fs::path& file)
 
 } // namespace
 
-TEST_CASE(
-    "Q10: the check after an unclean stop can be stopped within one table, and is made again by the next start")
+TEST_CASE("Q10: the check after an unclean stop can be stopped within a table, and is repeated at the next start")
 {
     ScratchDatabase scratch;
     for (int i = 0; i < 8; ++i)
@@ -319,7 +320,7 @@ TEST_CASE(
     CHECK(asked == 0);
 }
 
-TEST_CASE("Q10: the whole check is made beside an owner, and spares the next one its own")
+TEST_CASE("Q10: a whole check runs while the database is open, and the next owner need not repeat it")
 {
     ScratchDatabase scratch;
     for (int i = 0; i < 40; ++i)
@@ -353,7 +354,7 @@ TEST_CASE("Q10: the whole check is made beside an owner, and spares the next one
     CHECK_FALSE(fs::exists(file.parent_path() / "none.db.lock"));
 }
 
-TEST_CASE("Q10: an owner that is killed leaves its lock signed, one that closes does not")
+TEST_CASE("Q10: an owner that is killed leaves content in its lock file, one that closes empties it")
 {
     ScratchDatabase scratch;
     scratch.close();
@@ -370,7 +371,7 @@ TEST_CASE("Q10: an owner that is killed leaves its lock signed, one that closes 
     CHECK(fs::file_size(lock) == 0);
 }
 
-TEST_CASE("Q14: on a network file system there is no log, and every commit also flushes the folder")
+TEST_CASE("Q14: on a network file system no write-ahead log is used, and every commit also flushes the folder")
 {
     ScratchDatabase scratch;
     talk(*scratch, "one", "hello");

@@ -77,7 +77,7 @@ TEST_CASE("a key is replaced, added and removed, and the rest keeps its comments
     CHECK(with_key(text, "policy", std::nullopt) == text);
 }
 
-TEST_CASE("every place of a key among others can be changed")
+TEST_CASE("a key can be changed at every place of an object")
 {
     const std::vector<std::string> texts = {"{}",
                                             " { } ",
@@ -99,7 +99,7 @@ TEST_CASE("every place of a key among others can be changed")
     }
 }
 
-TEST_CASE("the file is made, replaced through a link with its mode, and left alone when it is no object")
+TEST_CASE("config.json is created, replaced through a link with its mode, and not changed if it is no object")
 {
     const OwnConfig config;
     CHECK(read_config().empty());
@@ -131,7 +131,7 @@ TEST_CASE("the file is made, replaced through a link with its mode, and left alo
     CHECK(config.text() == R"({"model": "a", "model": "b"})");
 }
 
-TEST_CASE("a byte order mark is left out, and what cannot be read is not written over")
+TEST_CASE("a byte order mark is removed, and an unreadable file is not overwritten")
 {
     const OwnConfig config;
     config.write("\xEF\xBB\xBF{\"a\": 1}");

@@ -33,7 +33,7 @@ std::vector<engine::EncodedToken> tokens(size_t count)
 
 } // namespace
 
-TEST_CASE("the database and its folder are the user's alone (Q13)")
+TEST_CASE("only the user can read the database and its folder (Q13)")
 {
     ScratchDatabase database;
     struct stat status {};
@@ -49,7 +49,7 @@ TEST_CASE("the database and its folder are the user's alone (Q13)")
     CHECK(refusal([&] { Database(database.file(), Database::Access::Write); }) == "PAL-DB-01");
 }
 
-TEST_CASE("files that are not ours are refused and left as they are (Q1)")
+TEST_CASE("files of other programs are refused and not changed (Q1)")
 {
     ScratchDatabase scratch;
     const auto folder = scratch.file().parent_path();
@@ -86,7 +86,7 @@ TEST_CASE("a database of a newer version is read and not written (P17)")
     CHECK(Conversations(reader).list().size() == 1);
 }
 
-TEST_CASE("readers work beside the owner; there is nothing to read before the first session")
+TEST_CASE("readers can open the database while its owner writes")
 {
     ScratchDatabase scratch;
     Conversations writer(*scratch);
@@ -100,7 +100,7 @@ TEST_CASE("readers work beside the owner; there is nothing to read before the fi
     CHECK(refusal([&] { Database(scratch.file().string() + "x", Database::Access::Read); }) == "PAL-DB-00");
 }
 
-TEST_CASE("a document that no session came to read is swept away, and no other")
+TEST_CASE("only documents that no session has read are swept")
 {
     ScratchDatabase scratch;
     Library library(*scratch);
@@ -119,7 +119,7 @@ TEST_CASE("a document that no session came to read is swept away, and no other")
     CHECK(refusal([&] { library.get(orphan); }) == "PAL-DOC-00");
 }
 
-TEST_CASE("a hash of pieces is the hash of the whole")
+TEST_CASE("hashing pieces gives the hash of the whole")
 {
     const std::string text(100000, 'x');
     Hasher64 hasher;
@@ -129,7 +129,7 @@ TEST_CASE("a hash of pieces is the hash of the whole")
     CHECK(hasher.value() == hash64(std::as_bytes(std::span(text))));
 }
 
-TEST_CASE("growing messages of one session become stopped, and stay whole")
+TEST_CASE("stop_growing() marks the growing messages of one session as stopped, and keeps their content")
 {
     ScratchDatabase scratch;
     Conversations conversations(*scratch);
@@ -147,7 +147,7 @@ TEST_CASE("growing messages of one session become stopped, and stay whole")
     CHECK(conversations.messages(two)[0].state == MessageState::Growing);
 }
 
-TEST_CASE("a document comes back as it was read, in any pieces")
+TEST_CASE("a document is stored and loaded in pieces of any size")
 {
     ScratchDatabase scratch;
     Library library(*scratch);
@@ -212,7 +212,7 @@ TEST_CASE("a document comes back as it was read, in any pieces")
     CHECK(refusal([&] { library.get(99); }) == "PAL-DOC-00");
 }
 
-TEST_CASE("sessions, messages and streams")
+TEST_CASE("sessions, messages and streams are stored and loaded")
 {
     ScratchDatabase scratch;
     Conversations conversations(*scratch);
@@ -329,7 +329,7 @@ TEST_CASE("pins are set as a whole, copied with their session and carried to ano
     CHECK(conversations.pins(copy).size() == 2);
 }
 
-TEST_CASE("what was deleted for good is in no file any more (Q15)")
+TEST_CASE("deleted text is in no file any more (Q15)")
 {
     ScratchDatabase scratch;
     Conversations conversations(*scratch);

@@ -180,7 +180,8 @@ public:
         const auto restored = reopened(*session);
         check_rest(*restored, said);
     }
-    // Simulates a process that died: the state is from before the answer, whose first tokens are stored.
+    // Simulates a process that was killed in an answer: the newest checkpoint is from before the answer, and only
+    // the answer's first tokens are stored.
     void die_in_the_answer()
     {
         const int32_t said = dice_.between(0, answer_tokens - 1);
@@ -241,9 +242,9 @@ private:
 
 } // namespace
 
-TEST_CASE("wherever a session is cut, it goes on bit for bit")
+TEST_CASE("a session that is saved anywhere and reopened continues bit for bit")
 {
-    const int rounds = at_full_level() ? 7 : 1; // of four cuts, for each case, greedy and sampled
+    const int rounds = at_full_level() ? 7 : 1; // each round makes four cuts for every case, greedy and sampled
     uint32_t seed = 0;
     for (int round = 0; round < rounds; ++round) {
         for (const PolicyCase& tested : policy_cases()) {

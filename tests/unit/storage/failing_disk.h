@@ -20,13 +20,13 @@ inline const std::set<std::string>& documented()
     return codes;
 }
 
-// Distance between two calls that are made to fail: 7, or 1 with PALIMPSEST_TEST_LEVEL=full.
+// Every stride()-th call is made to fail: every 7th, or every one with PALIMPSEST_TEST_LEVEL=full.
 inline uint64_t stride()
 {
     return at_full_level() ? 1 : 7;
 }
 
-// Prefers a folder in memory: FaultVfs passes no flush on, so nothing needs to survive.
+// Returns a folder in memory if there is one. FaultVfs ignores flushes, so the files need not be durable.
 inline std::filesystem::path quick_folder()
 {
     return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();

@@ -1,5 +1,5 @@
-// The store on a disk that fails at every call it can fail at: every error is a documented one, and on a healthy
-// disk everything acknowledged is there again. Tests every 7th call by default, every one with
+// The store on a disk of which one call after another is made to fail: every error is a documented one, and on a
+// healthy disk all acknowledged data are there again. Tests every 7th call by default, every one with
 // PALIMPSEST_TEST_LEVEL=full (docs/validation.md, V8 and P4).
 #include <fstream>
 #include <map>
@@ -127,7 +127,7 @@ struct Journal {
     std::set<std::string> documents, sessions, gone;
     std::map<std::string, std::vector<std::string>> messages; // by session
     std::map<std::string, std::vector<Pin>> pins;
-    std::map<std::string, uint64_t> state; // by session: tokens seen by its newest
+    std::map<std::string, uint64_t> state; // by session: tokens_seen of its newest checkpoint
     bool exported = false;
     std::string doing;
 };
@@ -293,7 +293,7 @@ void check_messages(Database& database, const Journal& journal, const std::strin
     const size_t known = acknowledged == journal.messages.end() ? 0 : acknowledged->second.size();
     const auto found = Conversations(database).messages(id);
     REQUIRE(found.size() >= known);
-    REQUIRE(found.size() <= known + 1); // and the one in progress
+    REQUIRE(found.size() <= known + 1); // one more may come from the step that was in progress
     for (size_t i = 0; i < found.size(); ++i) {
         REQUIRE_FALSE(found[i].damaged);
         if (i >= known || found[i].text == acknowledged->second[i]) continue;
@@ -433,7 +433,7 @@ uint64_t calls_of(FaultVfs& disk, Fault fault)
 
 } // namespace
 
-TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost and nothing is shown by halves")
+TEST_CASE("V8: whichever disk call fails, no acknowledged data are lost and no incomplete data are shown")
 {
     FaultVfs disk;
     for (const Fault fault : tests::every_fault) {
@@ -454,7 +454,7 @@ TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost an
     }
 }
 
-TEST_CASE("a checkpoint that cannot be flushed is the connection's last write, and what was committed is there")
+TEST_CASE("after a failed WAL checkpoint a connection refuses writes, and committed data are still there")
 {
     FaultVfs disk;
     const std::string text(9 << 20, 'x'); // more than the write-ahead log may hold before a WAL checkpoint
@@ -516,7 +516,7 @@ private:
 
 } // namespace
 
-TEST_CASE("on a disk that is really full, writing pauses and goes on when there is space again (P4)")
+TEST_CASE("on a full disk writes are refused, and succeed when there is space again (P4)")
 {
     const SmallDisk disk;
     if (!disk.mounted()) {

@@ -62,7 +62,7 @@ TEST_CASE("a budget in bytes counts local layers with their window")
     CHECK(refusal([&] { budget_for(1024); }) == "PAL-MEM-01");
 }
 
-TEST_CASE("pins are priced in the layers that hold them")
+TEST_CASE("the cost of pins counts only the layers that hold them")
 {
     engine::SessionOptions options;
     options.budget = 72;
@@ -79,7 +79,8 @@ TEST_CASE("pins are priced in the layers that hold them")
     CHECK(pins_sentence(all).english().find("in every layer and head") != std::string::npos);
 }
 
-TEST_CASE("a policy that is given again in other words is the same in a model with local layers")
+TEST_CASE(
+    "a policy that is given again with its defaults spelled out counts as unchanged in a model with local layers")
 {
     ScratchDatabase scratch;
     scratch.clear();

@@ -138,7 +138,7 @@ void check_content(Database& database)
 
 } // namespace
 
-TEST_CASE("a database of schema 1 is brought to the newest, with all it holds")
+TEST_CASE("a database of schema 1 is migrated to the newest schema with all its content")
 {
     const Sample sample;
     {
@@ -291,7 +291,7 @@ TEST_CASE("V17: whichever call to the disk fails, a migration leaves the old dat
     }
 }
 
-TEST_CASE("a reader reads an older database as it is, and an older export is taken in")
+TEST_CASE("an older database is read without migration, and an older export is imported")
 {
     const Sample sample;
     {
@@ -312,7 +312,7 @@ TEST_CASE("a reader reads an older database as it is, and an older export is tak
     REQUIRE(Conversations(*newest).pins(Conversations(*newest).get("book").id).size() == 1);
 }
 
-TEST_CASE("Q11: a backup that is not what was written never gets its name")
+TEST_CASE("Q11: a damaged backup never gets its final name")
 {
     FaultVfs disk;
     const Sample sample(quick_folder());

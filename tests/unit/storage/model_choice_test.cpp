@@ -60,7 +60,7 @@ TEST_CASE("the shipped model has a name, and is the default where none is instal
     CHECK(notes_of_default(named, *model).empty());
 }
 
-TEST_CASE("a session that cannot fit is refused with what is needed, what there is, and what would fit")
+TEST_CASE("a session that does not fit is refused with the memory needed and available, and a budget that fits")
 {
     const auto model = shipped();
     engine::SessionOptions options;
@@ -99,7 +99,7 @@ TEST_CASE("the largest budget fits, and a larger one does not")
     CHECK(engine::MemoryPlanner(*model, 1).largest_budget(options, 1) == 0);
 }
 
-TEST_CASE("a file that does not stay in memory is a warning, not a refusal")
+TEST_CASE("a model file that does not stay in memory gives a warning, not an error")
 {
     const auto model = shipped();
     const engine::SessionOptions options;

@@ -142,7 +142,7 @@ TEST_CASE("files and folders of the models folder are found, projectors are not"
     CHECK(machine.find().models[1].bytes == 5);
 }
 
-TEST_CASE("a file in parts is one model, and a missing part is noted")
+TEST_CASE("a model in several files is listed once, and a missing part gives a note")
 {
     const Machine machine;
     const std::string part = header("llama", 15);
@@ -175,7 +175,7 @@ TEST_CASE("a manifest of Ollama leads to its blob")
     CHECK(choose_model(found.models, "tuned").name == "someone/tuned:latest");
 }
 
-TEST_CASE("a broken manifest is left out with a note")
+TEST_CASE("a broken manifest is skipped with a note")
 {
     const std::vector<std::pair<std::string, std::string>> broken = {
         {"", "empty"},
@@ -202,7 +202,7 @@ TEST_CASE("a broken manifest is left out with a note")
     }
 }
 
-TEST_CASE("the snapshot that refs/main names is found in the hub's cache")
+TEST_CASE("the snapshot that refs/main names is found in the Hugging Face cache")
 {
     const Machine machine;
     const std::string repository = "hub/models--maker--some--name/";
@@ -223,7 +223,7 @@ TEST_CASE("the snapshot that refs/main names is found in the hub's cache")
     CHECK(model_name(found.models[0].path) == found.models[0].name);
 }
 
-TEST_CASE("a revision cannot lead out of the hub's cache")
+TEST_CASE("a revision cannot lead out of the Hugging Face cache")
 {
     const Machine machine;
     machine.write("outside/x.gguf", header("llama", 1));
@@ -232,7 +232,7 @@ TEST_CASE("a revision cannot lead out of the hub's cache")
     CHECK(machine.find().models.empty());
 }
 
-TEST_CASE("damaged headers are left out with a note, at every length")
+TEST_CASE("files with truncated headers are skipped with a note")
 {
     const std::string whole = header("llama", 15);
     for (size_t size = 0; size < whole.size(); size += 3) {
@@ -248,7 +248,7 @@ TEST_CASE("damaged headers are left out with a note, at every length")
     CHECK(machine.find().notes.size() == 1);
 }
 
-TEST_CASE("a type that no key names is that of most weights")
+TEST_CASE("a model without file type has the type of most of its weights")
 {
     const Machine machine;
     GgufBuilder file = tiny_gguf();
@@ -257,7 +257,7 @@ TEST_CASE("a type that no key names is that of most weights")
     CHECK(machine.listed() == std::vector<std::string>{"tiny llama F32"});
 }
 
-TEST_CASE("a name is a whole name, a last part or a unique beginning")
+TEST_CASE("a model is found by its whole name, the last part of it or a unique beginning")
 {
     const auto model = [](const std::string& name, ModelSource source = ModelSource::LmStudio) {
         return FoundModel{name, source, "/somewhere/" + name + ".gguf"};
@@ -295,7 +295,7 @@ TEST_CASE("two names of one file are not ambiguous")
     CHECK(fs::equivalent(choose_model(models, "rea").path, machine.root() / "own/real.gguf"));
 }
 
-TEST_CASE("of the models folder the one that was installed is the default, else the first that can be run")
+TEST_CASE("the installed model of the models folder is the default, otherwise the first that can be run")
 {
     const Machine machine;
     CHECK_FALSE(installed_model(machine.folders).model);
@@ -367,7 +367,7 @@ TEST_CASE("a file of Ollama is called by the name of its manifest")
     CHECK_FALSE(refusal.says("sha256"));
 }
 
-TEST_CASE("a folder with more entries than are looked at is noted")
+TEST_CASE("a folder with too many entries gives a note")
 {
     Machine machine;
     for (char name = 'a'; name < 'k'; ++name)

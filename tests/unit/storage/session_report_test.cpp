@@ -1,5 +1,5 @@
-// The JSON documents about what sessions keep: their members and the order of these, for a reader that compares
-// bytes.
+// The JSON documents about what sessions keep: their members and the members' order, because readers may compare
+// the bytes.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -58,7 +58,7 @@ const Keys policy_keys = {"name", "budget", "chunk", "positions", "parameters", 
 
 } // namespace
 
-TEST_CASE("the retention document has its members in their order")
+TEST_CASE("the retention document has its members in the documented order")
 {
     const auto session = session_with(engine::Pins({{3, 13}}));
     RetentionReport report = RetentionReport::of(*session, ModelReport::of(session->model()),
@@ -92,7 +92,7 @@ TEST_CASE("the retention document has its members in their order")
     CHECK(of_stored["protocol"] == "steered");
 }
 
-TEST_CASE("the held share of a pin is the same by its map and by its session")
+TEST_CASE("retained-token map and session give the same held share of a range")
 {
     const auto session = session_with(engine::Pins({{3, 13}, {190, 200}, {500, 505}}));
     const engine::RetentionMap map = session->retention();
@@ -104,7 +104,7 @@ TEST_CASE("the held share of a pin is the same by its map and by its session")
     CHECK(pins["ranges"][2]["held"] == 0.0); // not read yet
 }
 
-TEST_CASE("the comparison document has its members in their order")
+TEST_CASE("the comparison document has its members in the documented order")
 {
     const auto a = session_with({}), b = session_with(engine::Pins({{3, 13}}));
     const engine::RetentionMap kept_by_a = a->retention(), kept_by_b = b->retention();

@@ -82,7 +82,7 @@ int64_t new_session(Database& database, const std::string& name)
 
 } // namespace
 
-TEST_CASE("a saved session goes on bit for bit in another process's session")
+TEST_CASE("a session that is restored from its snapshot continues bit for bit")
 {
     ScratchDatabase database;
     const auto model = load();
@@ -110,7 +110,7 @@ TEST_CASE("a saved session goes on bit for bit in another process's session")
     }
 }
 
-TEST_CASE("a session that was fed nothing is saved too")
+TEST_CASE("a session without tokens can be saved")
 {
     const auto model = load(tiny);
     Session session(model, options("treekv", 24));
@@ -133,7 +133,7 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
     const Encoded whole(session.state());
     REQUIRE_NOTHROW(Session::restore(model, snapshots.load(id)));
 
-    // As stored: one flipped bit in every byte of the snapshot's rows, and rows cut short.
+    // Damage in the database: one flipped bit in every byte of the snapshot's rows, and truncated rows.
     const auto restored = [&] { Session::restore(model, snapshots.load(id)); };
     const auto flip_each = [&](const char* read, const char* write) {
         std::vector<std::byte> bytes;
@@ -171,7 +171,7 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
               "UPDATE blocks SET data = ? WHERE id = (SELECT min(id) FROM blocks)");
     REQUIRE_NOTHROW(restored());
 
-    // As bytes, with checksums that an attacker has corrected: nothing is read out of bounds.
+    // Damage in the bytes with corrected checksums, as by an attacker: nothing is read out of bounds.
     for (size_t i = 0; i < whole.header.size(); ++i) {
         Encoded bad = whole;
         bad.header[i] ^= std::byte{0xFF};
@@ -326,7 +326,7 @@ TEST_CASE("a snapshot of format 1, which had no pins either, is read")
     session.feed(text(100));
     const Encoded old = in_format(1, session.state());
     const SessionState state = old.decoded();
-    CHECK(state.given == session.options().policy); // all that is known: the resolved policy
+    CHECK(state.given == session.options().policy); // format 1 stores only the resolved policy
     CHECK(state.pins.empty());
     CHECK(position_of(old.header) == 100);
     const auto restored = Session::restore(model, state);
@@ -356,7 +356,7 @@ TEST_CASE("a damaged snapshot of an older format is refused, too")
     }
 }
 
-TEST_CASE("K3: lists whose sizes wrap around to what the blocks hold are noticed")
+TEST_CASE("K3: list sizes whose total overflows to the size of the blocks are refused")
 {
     const auto model = load(tiny);
     const Encoded empty(Session(model, options("treekv", 24)).state());
@@ -383,7 +383,7 @@ TEST_CASE("K3: lists whose sizes wrap around to what the blocks hold are noticed
     CHECK(refusal([&] { blocks_of(header(1)); }) == "PAL-SNAP-03");
 }
 
-TEST_CASE("blocks that are swapped or missing are noticed")
+TEST_CASE("swapped or missing blocks are refused")
 {
     const auto model = load({.layers = 6, .dim = 64, .heads = 4, .kv_heads = 4, .head_dim = 64, .ffn = 64});
     Session session(model, options("streaming", 500));
@@ -442,7 +442,7 @@ TEST_CASE("only the newest two snapshots are kept, and forks share their blocks"
     CHECK(blocks() == 0);
 }
 
-TEST_CASE("a turn that is taken back takes the states with it that had its tokens waiting")
+TEST_CASE("undoing a turn removes the checkpoints in which its tokens are pending")
 {
     ScratchDatabase database;
     const auto model = load(tiny);
@@ -479,7 +479,7 @@ TEST_CASE("a turn that is taken back takes the states with it that had its token
     CHECK(ids().empty());
 }
 
-TEST_CASE("one state is removed, and no block that another holds")
+TEST_CASE("removing a checkpoint removes no block that another one uses")
 {
     ScratchDatabase database;
     const auto model = load(tiny);
@@ -498,7 +498,7 @@ TEST_CASE("one state is removed, and no block that another holds")
     CHECK(database->sql().execAndGet("SELECT count(*) FROM blocks").getInt() == 0);
 }
 
-TEST_CASE("beside the newest state one of another place is kept, if there is one")
+TEST_CASE("besides the newest checkpoint one at another place of the stream is kept, if there is one")
 {
     ScratchDatabase database;
     const auto model = load(tiny);
@@ -528,7 +528,7 @@ TEST_CASE("beside the newest state one of another place is kept, if there is one
     CHECK(kept() == std::vector<uint64_t>{131, 67});
 }
 
-TEST_CASE("what a crash left unfinished is not seen and swept away")
+TEST_CASE("incomplete snapshots of a crash are hidden, and removed later")
 {
     ScratchDatabase database;
     const auto model = load();
@@ -550,7 +550,7 @@ TEST_CASE("what a crash left unfinished is not seen and swept away")
     CHECK_NOTHROW(snapshots.load(good));
 }
 
-TEST_CASE("a block that was damaged is written anew by the next state that holds it")
+TEST_CASE("a damaged block is written again with the next snapshot that contains it")
 {
     ScratchDatabase database;
     const auto model = load(tiny);

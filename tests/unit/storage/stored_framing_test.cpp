@@ -45,7 +45,8 @@ public:
         options.model =
             engine::Model::load(folder_, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         options.talks = true;
-        options.reread = true; // from its tokens: its checkpoints belong to the model as it was
+        options.reread =
+            true; // computes the stream again, because its checkpoints belong to the model with the old template
         store_->database.sql().exec("UPDATE sessions SET model = '" + options.model->fingerprint() + "'");
         session_ = std::make_unique<StoredSession>(*store_, "chat", options, silent_);
         return *session_;
@@ -81,7 +82,7 @@ void talk(StoredSession& session)
 
 } // namespace
 
-TEST_CASE("a session that was framed plainly stays so when its model has a template now")
+TEST_CASE("a session with plain framing keeps it after its model gets a template")
 {
     Desk desk;
     talk(desk.open(""));
@@ -90,7 +91,7 @@ TEST_CASE("a session that was framed plainly stays so when its model has a templ
     CHECK(session.chat_template().close_user_open_assistant() == session.tokenizer().encode("\nAnswer:", false));
 }
 
-TEST_CASE("a session goes on with the model's template, whether or not BOS came first")
+TEST_CASE("a session continues with the model's template, with or without BOS at its start")
 {
     const std::string with_bos = "{{ bos_token }}" + instructions;
     const auto [begun, now] = GENERATE_COPY(table<std::string, std::string>(
@@ -118,7 +119,7 @@ TEST_CASE("a session keeps the date on which it was begun")
     CHECK(std::equal(expected.begin(), expected.end(), turn.begin()));
 }
 
-TEST_CASE("a day that no calendar has is refused")
+TEST_CASE("a stored day outside the calendar is refused")
 {
     Desk desk;
     desk.open(instructions);

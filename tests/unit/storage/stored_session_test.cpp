@@ -155,7 +155,7 @@ std::vector<std::optional<int64_t>> messages_of(const std::vector<StreamPart>& p
 
 } // namespace
 
-TEST_CASE("a reading that was stopped goes on without its file")
+TEST_CASE("a stopped reading continues without its file")
 {
     for (const bool anew : {false, true}) {
         INFO(anew);
@@ -181,7 +181,7 @@ TEST_CASE("a reading that was stopped goes on without its file")
     }
 }
 
-TEST_CASE("an answer generated again takes the place of the one before, which stays beside it")
+TEST_CASE("a regenerated answer replaces the previous one, which stays stored")
 {
     Desk desk, straight;
     StoredSession& session = desk.with_book();
@@ -222,7 +222,7 @@ TEST_CASE("an answer generated again takes the place of the one before, which st
     CHECK(desk.messages().size() == 2);
 }
 
-TEST_CASE("without a state from before the question its text is read again for another answer")
+TEST_CASE("without a checkpoint from before the question, regenerating reads the text again")
 {
     Desk desk, straight;
     StoredSession& session = desk.with_book();
@@ -238,7 +238,7 @@ TEST_CASE("without a state from before the question its text is read again for a
     check_same(desk.open(), other);
 }
 
-TEST_CASE("an answer that could not be generated again is the one that was there")
+TEST_CASE("a regeneration that fails leaves the previous answer")
 {
     Desk desk, straight;
     StoredSession& session = desk.with_book();
@@ -278,7 +278,7 @@ TEST_CASE("an answer that could not be generated again is the one that was there
     CHECK(say(session, "And then?") == say(other, "And then?"));
 }
 
-TEST_CASE("an answer cut short while it is generated again is there as far as it was stored")
+TEST_CASE("an answer that is cut while it is regenerated is kept as far as it was stored")
 {
     Desk desk, straight;
     StoredSession& session = desk.with_book();
@@ -303,7 +303,7 @@ TEST_CASE("an answer cut short while it is generated again is there as far as it
     CHECK(messages_of(reopened.parts()) == std::vector<std::optional<int64_t>>{messages[0].id, messages[2].id});
 }
 
-TEST_CASE("a device that is lost while an answer is generated again takes nothing with it")
+TEST_CASE("losing the device while an answer is regenerated loses no data")
 {
     Desk straight;
     StoredSession& other = straight.with_book();
@@ -345,7 +345,7 @@ TEST_CASE("a device that is lost while an answer is generated again takes nothin
     unsetenv("PALIMPSEST_TEST_FAIL_AFTER");
 }
 
-TEST_CASE("a document of another session is read to its end though the device is lost meanwhile")
+TEST_CASE("a stored document is read to its end although the device is lost meanwhile")
 {
     Desk straight;
     straight.with_book();
@@ -383,7 +383,7 @@ TEST_CASE("a document of another session is read to its end though the device is
     unsetenv("PALIMPSEST_TEST_FAIL_AFTER");
 }
 
-TEST_CASE("an answer that an error ends counts as far as it was given")
+TEST_CASE("an answer that an error ends counts with the tokens generated so far")
 {
     Desk desk;
     StoredSession& session = desk.with_book();
@@ -408,7 +408,7 @@ TEST_CASE("an answer that an error ends counts as far as it was given")
     CHECK(reopened.session().retention().tokens == kept);
 }
 
-TEST_CASE("what is not stored yet is known by its place in the stream")
+TEST_CASE("messages that are not stored yet are found by their place in the stream")
 {
     FaultVfs disk;
     Desk desk;
@@ -434,7 +434,7 @@ TEST_CASE("what is not stored yet is known by its place in the stream")
     desk.close(); // before its disk is destroyed
 }
 
-TEST_CASE("a change of policy is made or not, whichever write the disk has no room for")
+TEST_CASE("whichever write finds the disk full, a policy change is made completely or not at all")
 {
     FaultVfs disk;
     SessionChoice choice = options().choice;
@@ -478,7 +478,7 @@ TEST_CASE("a text in memory is read as a document that has no file")
     CHECK(desk.store().library.sections(info.id).empty());
 }
 
-TEST_CASE("documents read from what is stored are framed as they were from their files")
+TEST_CASE("stored documents are framed like documents that are read from files")
 {
     Desk desk;
     std::istringstream first("The warden kept the light.\n"), second("The harbour was dark.\n");
@@ -542,7 +542,7 @@ TEST_CASE("no document is read before a question that waits to be stored")
     CHECK(session.session().tokens_seen() == tokens_in(session.parts()));
 }
 
-TEST_CASE("there is an answer to generate again only where one was given last")
+TEST_CASE("regenerating is refused if the last part of the stream is no answer")
 {
     Desk desk;
     StoredSession& session = desk.with_book();
@@ -556,7 +556,7 @@ TEST_CASE("there is an answer to generate again only where one was given last")
     CHECK(refusal([&] { reopened.regenerate(seeded(2), tokens(1)); }) == "PAL-SESSION-05");
 }
 
-TEST_CASE("a branch holds what came before the message, and its states where one fits")
+TEST_CASE("a branch has the stream up to the message, and a checkpoint if one fits")
 {
     for (const bool last : {false, true}) {
         INFO(last);
@@ -590,7 +590,7 @@ TEST_CASE("a branch holds what came before the message, and its states where one
     }
 }
 
-TEST_CASE("pins by place are kept, cut and taken away")
+TEST_CASE("pins by token range are stored, cut and removed")
 {
     Desk desk, straight;
     StoredSession& session = desk.with_book();
@@ -600,7 +600,7 @@ TEST_CASE("pins by place are kept, cut and taken away")
     session.pin({early, early + 6}, "the end");
     REQUIRE(session.pins().size() == 1);
     CHECK(session.pins()[0].label == "the end");
-    session.pin({early + 4, early + 8}, "more"); // only its unpinned part
+    session.pin({early + 4, early + 8}, "more"); // pins only the part of the range that is not pinned yet
     REQUIRE(session.pins().size() == 2);
     CHECK(session.pins()[1].first == early + 6);
     CHECK(refusal([&] { session.pin({0, 64}, "all of the budget"); }) == "PAL-PIN-01");
@@ -614,7 +614,7 @@ TEST_CASE("pins by place are kept, cut and taken away")
     reopened.unpin({early + 2, early + 3});
     const engine::Pins left({{early, early + 2}, {early + 3, early + 8}});
     CHECK(reopened.session().pins() == left);
-    reopened.unpin({0, 8}); // nothing of it is pinned
+    reopened.unpin({0, 8}); // no token of this range is pinned
     CHECK(reopened.session().pins() == left);
     const auto retention = reopened.session().retention().tokens;
     const auto logits = reopened.session().logits();
@@ -629,7 +629,7 @@ TEST_CASE("pins by place are kept, cut and taken away")
     CHECK(desk.open().session().pins().empty());
 }
 
-TEST_CASE("a passage pinned after an answer is pinned while it is generated again")
+TEST_CASE("a passage that is pinned after an answer stays pinned while the answer is regenerated")
 {
     Desk desk;
     StoredSession& session = desk.with_book();
@@ -649,7 +649,7 @@ TEST_CASE("a passage pinned after an answer is pinned while it is generated agai
     CHECK(reopened.session().pins() == engine::Pins({passage}));
 }
 
-TEST_CASE("the fading record tells of every token that a layer holds no more, saved or not")
+TEST_CASE("the fade record has every token that a layer no longer keeps, also after saving")
 {
     Desk desk;
     StoredSession& session = desk.with_book();
@@ -695,7 +695,7 @@ TEST_CASE("a model that the caller has loaded is used, if it is the session's")
     CHECK(refusal([&] { desk.open("book", other); }) == "PAL-SESSION-06");
 }
 
-TEST_CASE("where the tokens of a document end is known in its middle")
+TEST_CASE("the source offset of any token of a document can be looked up")
 {
     ScratchDatabase scratch;
     Import import(*scratch, "long", "-", "model");
@@ -725,7 +725,7 @@ TEST_CASE("where the tokens of a document end is known in its middle")
         check(count - 1, 5);
         check(count, 5);
         check(10 * count, 5);
-        // As imported by an older version.
+        // Older versions imported documents without these blocks.
         if (!old) scratch->sql().exec("DELETE FROM document_blocks WHERE kind = 3");
     }
     scratch->sql().exec("UPDATE document_blocks SET data = zeroblob(length(data)) WHERE kind = 2 AND idx = 1");

@@ -1,6 +1,5 @@
-// Several processes on one database: two write alternately, and two read at the same time. Nothing acknowledged is
-// lost, no process sees anything incomplete, and none waits longer than the lock timeout of the database. Some
-// writers are killed.
+// Several processes use one database: two write alternately while two read, and some writers are killed. Nothing
+// acknowledged is lost, no process sees incomplete data, and none waits longer than the store's lock timeout.
 //
 // The processes run this program again, with one hidden test case each. A journal outside the database records what
 // a writer has acknowledged.
@@ -29,7 +28,7 @@ using palimpsest::tests::ScratchDatabase;
 namespace {
 
 constexpr int writers = 2, readers = 2;
-// How long a writer owns the database; well below the time that the other writer waits for it.
+// How long a writer keeps the database open; well below the lock timeout of the other writer.
 constexpr auto writing_time = std::chrono::milliseconds(300);
 
 std::string environment(const char* name)
@@ -70,7 +69,7 @@ Kind kind_of(int64_t number)
         return Kind::Say;
     }
 }
-constexpr int taken_back = 3; // messages that TakeBack removes, of the four that eight operations add
+constexpr int taken_back = 3; // Of the four messages that eight operations add, three are removed again.
 
 int64_t operations_done(Database& database, int writer)
 {
@@ -192,7 +191,7 @@ private:
     int64_t session_ = 0;
 };
 
-// What Operations has stored after `done` operations.
+// What the first `done` operations of a writer leave in the database.
 struct Expected {
     std::vector<std::string> messages{};
     size_t faded = 0;
@@ -230,7 +229,7 @@ struct Expected {
     }
 };
 
-// Checks one view of the database. Returns how many operations it shows.
+// Checks what the database holds at one moment. Returns how many operations its content corresponds to.
 int64_t check_view(Database& database, int writer)
 {
     const SQLite::Transaction view(database.sql(), SQLite::TransactionBehavior::DEFERRED);
@@ -283,7 +282,7 @@ public:
     }
 
     void kill() const { ::kill(pid_, SIGKILL); }
-    // Returns whether it was killed; any other end but success fails the test.
+    // Returns whether the process was killed. Fails the test if it ended with an error.
     bool wait()
     {
         int status = 0;
@@ -320,7 +319,7 @@ public:
     int64_t views(int reader) const { return last_line("reader", reader) + 1; }
 
     int64_t acknowledged(int writer) const { return last_line("writer", writer) + 1; }
-    // Checks that the database has every acknowledged operation, and none that was not begun.
+    // Checks that every acknowledged operation is in the database, and none that was not begun.
     int64_t check(int writer) const
     {
         Database database(scratch_.file(), Database::Access::Read);
@@ -392,7 +391,7 @@ TEST_CASE("a writer of two", "[.process]")
     const int64_t target = std::stoll(environment("TEST_TARGET"));
     const Journal journal;
     Database database(environment("TEST_DATABASE"), Database::Access::Write);
-    Snapshots(database).sweep(); // as the command does
+    Snapshots(database).sweep(); // as the command does at its start
     Operations operations(database, writer);
     const auto end = std::chrono::steady_clock::now() + writing_time;
     for (int64_t number = operations.done(); number < target && std::chrono::steady_clock::now() < end; ++number) {
@@ -403,7 +402,8 @@ TEST_CASE("a writer of two", "[.process]")
 
 TEST_CASE("a reader of two", "[.process]")
 {
-    const bool stays = environment("TEST_NUMBER") == "1"; // keeps its connection while writers start and stop
+    const bool stays =
+        environment("TEST_NUMBER") == "1"; // this reader keeps its connection while writers start and stop
     const Journal journal;
     std::vector<int64_t> seen(writers);
     for (int64_t views = 0; !std::filesystem::exists(environment("TEST_STOP"));) {
@@ -420,7 +420,7 @@ TEST_CASE("a reader of two", "[.process]")
     }
 }
 
-TEST_CASE("two writers and two readers of one database lose no operation and see none half done")
+TEST_CASE("two alternating writers and two readers lose no data and see no incomplete data")
 {
     const int64_t target = (at_full_level() ? 20000 : 600) / writers;
     const int kill_every = at_full_level() ? 5 : 2; // rounds

@@ -60,7 +60,7 @@ Ends ends_of(const Tokenizer& tokenizer, std::string_view text)
 
 } // namespace
 
-TEST_CASE("the file says whether a tag is text, and only marker spellings are always control")
+TEST_CASE("a tag such as <s> is text or control, whichever the file says")
 {
     Vocabulary vocabulary = byte_vocabulary();
     for (const char* tag : {"<s>", "</s>", "<pad>", "<unk>"}) {
@@ -83,7 +83,7 @@ TEST_CASE("the file says whether a tag is text, and only marker spellings are al
     CHECK(Tokenizer(vocabulary).is_end(vocabulary.eos));
 }
 
-TEST_CASE("a BOS that begins every text never comes out of text, though merges make it")
+TEST_CASE("if BOS is added to every text, merges in a text never produce it")
 {
     Vocabulary vocabulary = byte_vocabulary();
     vocabulary.bos = add(vocabulary, "ab", normal);
@@ -108,7 +108,7 @@ TEST_CASE("bytes that the vocabulary cannot spell belong to the token beside the
     CHECK(ends_of(tokenizer, "zza!z!") == Ends{3, 4, 6});
 }
 
-TEST_CASE("a piece with characters outside of the byte alphabet is not what a text becomes")
+TEST_CASE("no text is encoded to a piece with characters outside of the byte alphabet")
 {
     Vocabulary vocabulary = byte_vocabulary();
     vocabulary.ignore_merges = true;
@@ -120,7 +120,7 @@ TEST_CASE("a piece with characters outside of the byte alphabet is not what a te
     CHECK(Tokenizer(vocabulary).encode("\xE4\xB8\xAD", true) == Ids{whole});
 }
 
-TEST_CASE("an added token takes the white space after it where the file says so, wherever the text is cut")
+TEST_CASE("an added token includes the white space after it if the file says so, wherever the text is cut")
 {
     Vocabulary vocabulary = byte_vocabulary();
     const TokenId tag = add(vocabulary, "</s>", type_with_space_after);
@@ -140,7 +140,7 @@ TEST_CASE("an added token takes the white space after it where the file says so,
         CHECK(tokens[1].end == 13);
         CHECK(tokens[4].end == text.size());
     }
-    // A longer run is cut by rule, which bounds the text that is held back.
+    // White space beyond longest_stretch is cut there, which bounds the text that the encoder holds back.
     std::vector<EncodedToken> tokens;
     const std::string run = "</s>" + std::string(longest_stretch + 100, ' ');
     CHECK(tokenizer.encode_prefix(run, true, false, 0, tokens) >= longest_stretch);

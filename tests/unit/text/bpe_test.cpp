@@ -70,7 +70,7 @@ using Pieces = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("merging gives what its definition gives, for few and for many symbols")
+TEST_CASE("merging few or many symbols gives the same ids as its definition")
 {
     std::mt19937 random(3);
     const auto below = [&](size_t limit) { return static_cast<TokenId>(random() % limit); };
@@ -94,7 +94,7 @@ TEST_CASE("merging gives what its definition gives, for few and for many symbols
     }
 }
 
-TEST_CASE("the work of merging grows with the count of symbols and not faster")
+TEST_CASE("merging takes a number of steps that is linear in the number of symbols")
 {
     // Runs of one letter: every round of merges halves the number of symbols.
     std::vector<PieceMerge> merges;
@@ -169,7 +169,7 @@ TEST_CASE("a failure of the regular expression library is an error, not the end 
                       Catch::Contains("could not be matched (PCRE2 error -47)"));
 }
 
-TEST_CASE("pre-tokenizers cut as their families do")
+TEST_CASE("pre-tokenizers split text as their model families do")
 {
     CHECK(pre_tokens(PreTokenizer("gpt-2"), "I'll  go 12x!") == Pieces{"I", "'ll", " ", " go", " 12", "x", "!"});
     CHECK(pre_tokens(PreTokenizer("smollm"), "go  12 x") == Pieces{"go", "  ", "1", "2", " x"});
@@ -186,7 +186,7 @@ TEST_CASE("pre-tokenizers cut as their families do")
                                             "b") == Pieces{"a", "\xE1\xA0\x8E", "\xE3\x80\x80", "b"});
 }
 
-TEST_CASE("a segment is final once more text cannot change it")
+TEST_CASE("a segment is returned only when more text cannot change it")
 {
     const PreTokenizer llama3("llama3");
     const auto workspace = llama3.workspace();
@@ -199,7 +199,7 @@ TEST_CASE("a segment is final once more text cannot change it")
     CHECK(llama3.next_segment("12", false, *workspace) == 0);
 }
 
-TEST_CASE("every pre-tokenizer cuts any text completely, and every GGUF name has one")
+TEST_CASE("the segments of every pre-tokenizer cover any text, and every GGUF name has a pre-tokenizer")
 {
     std::mt19937 random(8);
     for (const PreTokenizerEntry& entry : pre_tokenizer_table()) {

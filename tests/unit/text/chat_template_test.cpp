@@ -33,7 +33,7 @@ const char* const llama_2 =
 
 } // namespace
 
-TEST_CASE("the default model's turns")
+TEST_CASE("the turns of the default model are framed by its template")
 {
     const Vocabulary vocabulary = fixtures::default_vocabulary();
     const Tokenizer tokenizer(vocabulary);
@@ -65,7 +65,7 @@ TEST_CASE("user text is cleaned, normalised and cannot spell markers")
             CHECK_FALSE(tokenizer.is_control(id));
 }
 
-TEST_CASE("a model without a template is framed plainly, in silence")
+TEST_CASE("a model without a template gets plain framing, without a warning")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     vocabulary.chat_template.clear();
@@ -82,7 +82,7 @@ TEST_CASE("a model without a template is framed plainly, in silence")
           tokenizer.encode("\n\nQuestion: Why?", false));
 }
 
-TEST_CASE("a template that cannot be used is named in a warning, and turns are framed plainly")
+TEST_CASE("a template that cannot be used gives a warning with the reason, and plain framing")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     const Tokenizer tokenizer(vocabulary);
@@ -109,7 +109,7 @@ TEST_CASE("a template that cannot be used is named in a warning, and turns are f
     CHECK_THAT(chat.description().english(), Catch::StartsWith("plain: ") && Catch::Contains(why));
 }
 
-TEST_CASE("a framing of many markers is encoded in time that does not grow with the vocabulary's")
+TEST_CASE("the time to encode a framing of many markers does not depend on the size of the vocabulary")
 {
     // Comparing every control piece at every marker would take 20,000 x 4,000 comparisons.
     Vocabulary vocabulary = fixtures::default_vocabulary();
@@ -147,7 +147,7 @@ TEST_CASE("the last line end of a template is not rendered")
     CHECK(ChatTemplate(vocabulary, tokenizer).close_user_open_assistant() == close);
 }
 
-TEST_CASE("no BOS unless the model says so")
+TEST_CASE("BOS is added only if the model says so")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     vocabulary.add_bos = false;
@@ -155,7 +155,7 @@ TEST_CASE("no BOS unless the model says so")
     CHECK(ChatTemplate(vocabulary, tokenizer).open_user() == std::vector<TokenId>{user});
 }
 
-TEST_CASE("markers that are no pieces are text, and a space before the user's text joins it")
+TEST_CASE("markers that are no pieces are encoded as text, and a space before the user's text is encoded with it")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("llama");
     vocabulary.add_bos = true;
@@ -171,7 +171,7 @@ TEST_CASE("markers that are no pieces are text, and a space before the user's te
           joined({tokenizer.encode(" ", false), {eos, bos}, tokenizer.encode("[INST] the lamp", false)}));
 }
 
-TEST_CASE("text before the document takes the dummy prefix")
+TEST_CASE("the dummy prefix is added to template text before the document, not to the document")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("llama");
     vocabulary.chat_template =
@@ -217,7 +217,7 @@ TEST_CASE("a system prompt stands where the template puts it, and cannot spell m
     CHECK(ChatTemplate(vocabulary, tokenizer).open_user() == std::vector<TokenId>{bos, user});
 }
 
-TEST_CASE("without a place for it the system prompt stands before the first text, and a note says so")
+TEST_CASE("if the template has no place for a system prompt, it precedes the first text, and a warning says so")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     const Tokenizer tokenizer(vocabulary);
@@ -236,7 +236,7 @@ TEST_CASE("without a place for it the system prompt stands before the first text
     CHECK_FALSE(chat.document_is_first_text());
 }
 
-TEST_CASE("plain framing takes a system prompt, too")
+TEST_CASE("plain framing begins with the system prompt")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     vocabulary.chat_template.clear();
@@ -246,7 +246,7 @@ TEST_CASE("plain framing takes a system prompt, too")
     CHECK_FALSE(chat.document_is_first_text());
 }
 
-TEST_CASE("BOS that the template prints comes once")
+TEST_CASE("BOS is not repeated if the template prints it")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     vocabulary.add_bos = GENERATE(false, true);
@@ -264,7 +264,7 @@ TEST_CASE("an assistant's header that the generation prompt leaves out is taken 
     CHECK(first_turn(ChatTemplate(vocabulary, tokenizer)) == wanted);
 }
 
-TEST_CASE("a model that can think is asked not to")
+TEST_CASE("a template with enable_thinking is rendered with thinking disabled")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     vocabulary.chat_template +=
@@ -276,7 +276,7 @@ TEST_CASE("a model that can think is asked not to")
     CHECK(chat.close_assistant_open_user() == std::vector<TokenId>{end, user});
 }
 
-TEST_CASE("a template that trims messages has them trimmed")
+TEST_CASE("messages are trimmed if the template trims them")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     const Tokenizer tokenizer(vocabulary);
@@ -288,7 +288,7 @@ TEST_CASE("a template that trims messages has them trimmed")
     CHECK(chat.question("why? \n") == tokenizer.encode("\n\nwhy?", false));
 }
 
-TEST_CASE("a template that takes messages in parts only gets them so")
+TEST_CASE("a template that accepts only messages in parts gets messages in parts")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
     vocabulary.chat_template = "{% for m in messages %}<|{{ m.role }}|>{% for part in m.content %}{{ part.text }}"

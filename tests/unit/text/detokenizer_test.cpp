@@ -17,7 +17,7 @@ TokenId byte_piece(const Tokenizer& tokenizer, int value)
 
 } // namespace
 
-TEST_CASE("what is said is complete")
+TEST_CASE("a character is returned when all of its bytes have arrived")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("palimpsest"));
     IncrementalDetokenizer detokenizer(tokenizer, false);
@@ -43,7 +43,7 @@ TEST_CASE("incomplete and invalid bytes become U+FFFD")
     CHECK(detokenizer.finish().empty());
 }
 
-TEST_CASE("control pieces say nothing, unknown ones say so")
+TEST_CASE("control pieces give no text, the unknown piece gives U+2047")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("palimpsest"));
     IncrementalDetokenizer detokenizer(tokenizer, true);

@@ -31,7 +31,7 @@ std::string document()
 
 } // namespace
 
-TEST_CASE("a document's ids are one encode of its normalised text")
+TEST_CASE("encoding a document in parts gives the ids of its whole normalised text")
 {
     const Tokenizer tokenizer(fixtures::default_vocabulary());
     const std::string text = document();
@@ -76,7 +76,7 @@ TEST_CASE("source ranges cover the document in order, and each maps to its token
     CHECK(seen == curly);
 }
 
-TEST_CASE("an empty document has no tokens, and what normalises to nothing neither")
+TEST_CASE("a document that is empty, or empty when normalised, has no tokens")
 {
     const Tokenizer tokenizer(fixtures::default_vocabulary());
     CHECK(encode(tokenizer, {}, true).empty());
@@ -84,7 +84,7 @@ TEST_CASE("an empty document has no tokens, and what normalises to nothing neith
     CHECK(encode(tokenizer, {"\xE2\x80\x8B"}, true).empty());
 }
 
-TEST_CASE("tokens come as the text does, in bounded memory")
+TEST_CASE("tokens are returned while the text arrives, and little text is held back")
 {
     const Tokenizer tokenizer(fixtures::default_vocabulary());
     std::vector<EncodedToken> tokens;
@@ -99,7 +99,7 @@ TEST_CASE("tokens come as the text does, in bounded memory")
     CHECK(tokens.back().end == encoder.source_bytes());
 }
 
-TEST_CASE("unknown text in a row is one token, also across lines")
+TEST_CASE("consecutive unknown characters are one token, also across lines")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("unigram"));
     const std::string text = "the\n\n\n\xE4\xB8\xAD\n\n\xE6\x96\x87 stairs";

@@ -59,7 +59,7 @@ TEST_CASE("templates in the style of each family render as in Jinja2, on thirty 
     }
 }
 
-TEST_CASE("white space around tags is taken away as trim_blocks and lstrip_blocks have it")
+TEST_CASE("white space around tags is removed as with trim_blocks and lstrip_blocks")
 {
     CHECK(rendered("a\n  {% if true %}\nb\n  {% endif %}\nc") == "a\nb\nc");
     CHECK(rendered("a {%- if true -%} b {%- endif %} c") == "ab c");
@@ -108,7 +108,7 @@ TEST_CASE("strings are sequences of code points")
           "x|axx|['a', 'b']|['a', 'b,c']|['a,b', 'c']");
 }
 
-TEST_CASE("what is undefined prints nothing, is false, and has no attributes")
+TEST_CASE("an undefined value prints nothing, is false, and has no attributes")
 {
     CHECK(rendered("[{{ x }}{{ 'no' if x else 'yes' }}{{ x | length }}{% for i in x %}{% endfor %}]") == "[yes0]");
     CHECK(rendered("{{ {}.x is defined }}{{ 'a'.b is undefined }}") == "FalseTrue");
@@ -118,7 +118,7 @@ TEST_CASE("what is undefined prints nothing, is false, and has no attributes")
     refuse("{{ x() }}", ErrorCode::TemplateEvaluation, "'x' is undefined");
 }
 
-TEST_CASE("what is not supported is named")
+TEST_CASE("an unsupported feature is refused by name")
 {
     refuse("{{ 1 | filesizeformat }}", ErrorCode::UnsupportedTemplate,
            "it uses filter 'filesizeformat', which is not supported");
@@ -129,7 +129,7 @@ TEST_CASE("what is not supported is named")
     CHECK(rendered("{% if false %}{{ 1 | filesizeformat }}{% endif %}").empty()); // not reached
 }
 
-TEST_CASE("what is no template is refused with its line")
+TEST_CASE("a syntax error is refused with its line")
 {
     refuse("a\n{% if %}", ErrorCode::TemplateSyntax, "line 2: the end of a tag is unexpected");
     refuse("{% if x %}", ErrorCode::TemplateSyntax, "the template ends");
@@ -141,7 +141,7 @@ TEST_CASE("what is no template is refused with its line")
     refuse("{% break %}", ErrorCode::TemplateSyntax, "outside of a loop");
 }
 
-TEST_CASE("what Python refuses is refused")
+TEST_CASE("operations that Python refuses are refused")
 {
     refuse("{{ 'a' + 1 }}", ErrorCode::TemplateEvaluation, "'+' is not supported between str and int");
     refuse("{{ 1 // 0 }}", ErrorCode::TemplateEvaluation, "divides by zero");
@@ -154,7 +154,7 @@ TEST_CASE("what Python refuses is refused")
            "it refuses the conversation: no tools");
 }
 
-TEST_CASE("dates are English and those that were given")
+TEST_CASE("strftime_now formats the given date in English")
 {
     CHECK(rendered("{{ strftime_now('%A %a %d %-d %B %b %m %Y %y %H:%M:%S %I %p %j %%') }}") ==
           "Friday Fri 26 26 July Jul 07 2024 24 14:05:09 02 PM 208 %");

@@ -42,7 +42,7 @@ Mapped map(std::string_view name, const std::vector<std::string_view>& pieces)
 
 } // namespace
 
-TEST_CASE("books-1 maps as the recipe does")
+TEST_CASE("books-1 maps text as the recipe of the training data does")
 {
     for (const Pair& pair : pairs()) {
         INFO(nlohmann::json(pair.text).dump(-1, ' ', true));
@@ -65,7 +65,7 @@ TEST_CASE("books-1 does not depend on how the text was cut")
     }
 }
 
-TEST_CASE("every byte knows where it came from")
+TEST_CASE("every normalised byte has the offset of its source")
 {
     // "a — b’c…d" becomes "a--b'c...d"
     const Mapped mapped = map("books-1", {"a \xE2\x80\x94 b\xE2\x80\x99"
@@ -82,7 +82,7 @@ TEST_CASE("every byte knows where it came from")
     CHECK(same.sources == std::vector<uint64_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("source offsets never run back nor past the text")
+TEST_CASE("source offsets never decrease, and never exceed the length of the text")
 {
     for (const Pair& pair : pairs()) {
         const Mapped mapped = map("books-1", {pair.text});
@@ -91,7 +91,7 @@ TEST_CASE("source offsets never run back nor past the text")
     }
 }
 
-TEST_CASE("the offset map forgets what lies behind")
+TEST_CASE("the offset map drops anchors before a given offset")
 {
     OffsetMap map;
     for (uint64_t i = 0; i < 100; ++i)
@@ -103,7 +103,7 @@ TEST_CASE("the offset map forgets what lies behind")
     CHECK(map.source(99) == 297);
 }
 
-TEST_CASE("any bytes become UTF-8")
+TEST_CASE("normalising any bytes gives UTF-8")
 {
     std::mt19937 random(11);
     std::string noise;

@@ -37,7 +37,7 @@ bool holds(const Found& found, const std::string& words)
 
 } // namespace
 
-TEST_CASE("a passage is found wherever lines are broken")
+TEST_CASE("a passage is found although its lines are broken elsewhere")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("palimpsest"));
     const std::string book =
@@ -53,7 +53,7 @@ TEST_CASE("a passage is found wherever lines are broken")
     CHECK(find(tokenizer, book, "Sea was calm") == Found{});
 }
 
-TEST_CASE("a passage that begins like itself is found")
+TEST_CASE("a passage is found after a partial match of itself")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("palimpsest"));
     CHECK(find(tokenizer, "aab aaab ab", "aab").matches == 2);
@@ -61,7 +61,7 @@ TEST_CASE("a passage that begins like itself is found")
     CHECK(find(tokenizer, "na na na na", "na na").matches == 3);
 }
 
-TEST_CASE("all pieces of a character belong to its passage")
+TEST_CASE("a passage includes all byte pieces of a character")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("palimpsest"));
     const std::string face = "\xF0\x9F\x98\x80"; // four byte pieces

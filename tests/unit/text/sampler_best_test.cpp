@@ -138,7 +138,7 @@ std::string message(const std::function<void()>& fails)
 
 } // namespace
 
-TEST_CASE("the best logits choose the token that all of them choose", "[best]")
+TEST_CASE("sampling from the best logits chooses the same token as sampling from all", "[best]")
 {
     std::mt19937 random(81);
     int from_best = 0, tokens = 0;
@@ -152,7 +152,7 @@ TEST_CASE("the best logits choose the token that all of them choose", "[best]")
     CHECK(from_best < tokens);
 }
 
-TEST_CASE("the best logits choose as all of a large vocabulary do", "[best]")
+TEST_CASE("for large vocabularies every token can be chosen from the best logits", "[best]")
 {
     std::mt19937 random(82);
     const Stream all[] = {
@@ -164,7 +164,7 @@ TEST_CASE("the best logits choose as all of a large vocabulary do", "[best]")
         CHECK(follow(stream, random) == stream.tokens);
 }
 
-TEST_CASE("how many of the best logits a token needs", "[best]")
+TEST_CASE("best_needed() says how many of the best logits a token needs", "[best]")
 {
     const auto needed = [](const SamplerOptions& options, const std::vector<TokenId>& accepted = {}) {
         Sampler sampler(options);
@@ -189,7 +189,7 @@ TEST_CASE("how many of the best logits a token needs", "[best]")
     CHECK(needed({.temperature = 1, .top_k = most - 2, .repeat_penalty = 1.5}, {3, 4, 5}) == 0);
 }
 
-TEST_CASE("top-k goes by logits, though probabilities are equal after rounding", "[best]")
+TEST_CASE("top-k compares logits, even if their probabilities are equal after rounding", "[best]")
 {
     Sampler sampler({.temperature = 100, .top_k = 2, .seed = 1});
     std::vector<int> seen(3);
@@ -200,7 +200,7 @@ TEST_CASE("top-k goes by logits, though probabilities are equal after rounding",
     CHECK(seen[2] > 0);
 }
 
-TEST_CASE("a logit that is no number is refused alike, wherever it is seen", "[best]")
+TEST_CASE("a logit that is not a number gives the same error from all logits and from the best ones", "[best]")
 {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     Sampler all({}), best({});

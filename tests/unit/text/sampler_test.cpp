@@ -56,7 +56,7 @@ const std::vector<double> five = {0.4, 0.3, 0.15, 0.1, 0.05};
 
 } // namespace
 
-TEST_CASE("temperature 0 takes the largest, the lower id of equals")
+TEST_CASE("temperature 0 chooses the largest logit, and the lower id of equal ones")
 {
     Sampler sampler(SamplerOptions{});
     CHECK(sampler.sample(std::vector<float>{1, 5, 5, -2}) == 1);
@@ -64,7 +64,7 @@ TEST_CASE("temperature 0 takes the largest, the lower id of equals")
     CHECK(sampler.sample(std::vector<float>{-3e38f, -2e38f}) == 1);
 }
 
-TEST_CASE("draws follow the distribution")
+TEST_CASE("tokens are drawn with their probabilities")
 {
     constexpr int count = 40000;
     INFO("seed " << seed);
@@ -85,7 +85,7 @@ TEST_CASE("draws follow the distribution")
     CHECK(chi_square(draw({.temperature = 1, .top_k = 3}, logits_of(five), count), three, count) < 18.5);
 }
 
-TEST_CASE("top-k, top-p and min-p keep what they say")
+TEST_CASE("top-k, top-p and min-p keep the tokens that their definition names")
 {
     using Ids = std::vector<TokenId>;
     const auto kept = [](SamplerOptions options) {
@@ -104,7 +104,7 @@ TEST_CASE("top-k, top-p and min-p keep what they say")
     CHECK(keys(draw({.temperature = 1, .top_k = 2}, {1, 1, 1, 1}, 500)) == Ids{0, 1}); // ties keep the lower id
 }
 
-TEST_CASE("a nucleus larger than the first sorted head")
+TEST_CASE("top-p is correct if more tokens are kept than are sorted first")
 {
     std::vector<float> flat(1000, 0.5f);
     const auto seen = draw({.temperature = 1, .top_p = 0.5}, flat, 4000);
@@ -112,7 +112,7 @@ TEST_CASE("a nucleus larger than the first sorted head")
     CHECK(seen.size() > 400);
 }
 
-TEST_CASE("the repeat penalty works on what was accepted, within its window")
+TEST_CASE("the repeat penalty applies to accepted tokens within its window")
 {
     const std::vector<float> logits = {2, 1.9f, -1};
     Sampler sampler({.repeat_penalty = 1.5, .repeat_last = 2});
@@ -134,7 +134,7 @@ TEST_CASE("the repeat penalty works on what was accepted, within its window")
     CHECK(negative.sample(std::vector<float>{-1, -1.5f}) == 1); // -1 becomes -2
 }
 
-TEST_CASE("the same seed draws the same, a restored state goes on")
+TEST_CASE("the same seed draws the same tokens, and a restored state continues them")
 {
     const std::vector<float> logits(100, 0.0f);
     SamplerOptions options{.temperature = 1, .repeat_penalty = 1.2, .seed = 5};
@@ -177,7 +177,7 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
     }
 }
 
-TEST_CASE("logits that are no numbers stop the answer")
+TEST_CASE("logits that are not finite numbers are refused")
 {
     const float bad = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                                -std::numeric_limits<float>::infinity());
@@ -190,7 +190,7 @@ TEST_CASE("logits that are no numbers stop the answer")
     }
 }
 
-TEST_CASE("options out of range are named")
+TEST_CASE("an option that is out of range is named in the error")
 {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<std::pair<SamplerOptions, Setting>> all = {

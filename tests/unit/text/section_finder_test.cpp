@@ -53,20 +53,21 @@ using Titles = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("Markdown headings, with signs or underlined")
+TEST_CASE("Markdown headings with # signs or underlines are found")
 {
     const auto markdown = [](const std::string& text) { return titles(Markup::Markdown, text); };
     CHECK(markdown("# One\ntext\n\n###### Six ######\n####### seven\n#none\n   ## Two #\n    # code\n#\n") ==
           Titles{"One", "Six", "Two"});
     CHECK(markdown("Title\n=====\n\ntext\n\nSub\n---\nNext\n-\n") == Titles{"Title", "Sub", "Next"});
-    // Underlined, but not headings: a rule, front matter, a paragraph of two lines, a list, a table, a quotation.
+    // These lines are underlined, but no headings: a rule, front matter, a paragraph of two lines, a list, a table,
+    // a quotation.
     CHECK(markdown("text\n\n---\n").empty());
     CHECK(markdown("---\ntitle: x\n---\ntext\n").empty());
     CHECK(markdown("one\ntwo\n---\n\n- item\n---\n\n1. item\n---\n\na | b\n---\n\n> said\n---\n").empty());
     CHECK(markdown("CHAPTER I\n\ntext\n").empty());
 }
 
-TEST_CASE("code is no heading")
+TEST_CASE("lines of a code block are no headings")
 {
     const auto markdown = [](const std::string& text) { return titles(Markup::Markdown, text); };
     CHECK(markdown("```sh\n# comment\n````\n# One\n~~~\n# a\n```\n# b\n~~~\n# Two\n") == Titles{"One", "Two"});
@@ -75,7 +76,7 @@ TEST_CASE("code is no heading")
     CHECK(markdown("```\n# never closed\n").empty());
 }
 
-TEST_CASE("chapters of plain text")
+TEST_CASE("chapter headings of plain text are found")
 {
     const auto plain = [](const std::string& text) { return titles(Markup::Plain, text); };
     CHECK(plain("CHAPTER I\nDown the Rabbit-Hole\n\ntext\n\nChapter 12.\n\nBook the First: Recalled to Life\n\n"
@@ -94,7 +95,7 @@ TEST_CASE("chapters of plain text")
     CHECK(plain("A" + std::string(60, 'B') + "\n\n").empty());
 }
 
-TEST_CASE("line ends of any system make no difference")
+TEST_CASE("headings are found with the line ends of any system")
 {
     const std::string markdown = "\xEF\xBB\xBF# One\r\ntext\r\n\r\nTwo\r\n---\r\n",
                       old = "# One\rtext\r\rTwo\r---\r";
@@ -128,7 +129,7 @@ TEST_CASE("headings and their tokens do not depend on how text and tokens arrive
     }
 }
 
-TEST_CASE("what is long is cut or skipped, and nothing heaps up")
+TEST_CASE("long titles are cut, long lines are skipped, and memory stays bounded")
 {
     std::string title = "# ";
     for (int i = 0; i < 70; ++i)

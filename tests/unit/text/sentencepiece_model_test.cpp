@@ -40,7 +40,7 @@ void check_refused(const std::string& model, const std::string& why)
 
 } // namespace
 
-TEST_CASE("a model says what it does to text")
+TEST_CASE("dummy prefix and byte fallback are read from a model")
 {
     const std::string model = fixtures::read("palimpsest.model");
     CHECK(check_sentencepiece_model(model).add_dummy_prefix);
@@ -96,7 +96,7 @@ TEST_CASE("a damaged model is an error, never a crash")
     CHECK(refused > 300);
 }
 
-TEST_CASE("a vocabulary that does not fit itself is refused")
+TEST_CASE("a vocabulary that contradicts itself is refused")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("llama");
     vocabulary.scores.pop_back();
@@ -109,7 +109,7 @@ TEST_CASE("a vocabulary that does not fit itself is refused")
     CHECK_THROWS_AS(Tokenizer(vocabulary), Error);
 }
 
-TEST_CASE("user-defined pieces that are spelled with spaces come out of text")
+TEST_CASE("text is encoded to user-defined pieces that are spelled with spaces")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("llama");
     const auto spaces = static_cast<TokenId>(vocabulary.pieces.size());

@@ -49,7 +49,7 @@ std::vector<TokenId> ids_of(const std::vector<EncodedToken>& tokens)
 
 } // namespace
 
-TEST_CASE("ids are those of sentencepiece")
+TEST_CASE("texts are encoded to the ids of sentencepiece")
 {
     const std::string model = GENERATE("palimpsest", "llama", "unigram");
     const Tokenizer tokenizer(fixtures::model_vocabulary(model));
@@ -62,7 +62,7 @@ TEST_CASE("ids are those of sentencepiece")
     }
 }
 
-TEST_CASE("a vocabulary of pieces encodes as the model it came from")
+TEST_CASE("a vocabulary of pieces gives the same ids as the sentencepiece model it came from")
 {
     const std::string model = GENERATE("palimpsest", "llama");
     const Tokenizer tokenizer(fixtures::piece_vocabulary(model));
@@ -74,7 +74,7 @@ TEST_CASE("a vocabulary of pieces encodes as the model it came from")
     }
 }
 
-TEST_CASE("without a dummy prefix the start is like the middle")
+TEST_CASE("without a dummy prefix a text gets the same ids at the start as later in a stream")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("palimpsest");
     vocabulary.add_space_prefix = false;
@@ -84,7 +84,7 @@ TEST_CASE("without a dummy prefix the start is like the middle")
         CHECK(tokenizer.encode(c.text, true) == c.later);
 }
 
-TEST_CASE("text comes back from its ids")
+TEST_CASE("decoding the ids of a text gives the text")
 {
     const std::string model = GENERATE("palimpsest", "llama");
     const Tokenizer tokenizer(fixtures::model_vocabulary(model));
@@ -96,7 +96,7 @@ TEST_CASE("text comes back from its ids")
     }
 }
 
-TEST_CASE("a stream encodes as the whole, wherever it was cut")
+TEST_CASE("a text gets the same ids wherever it is cut")
 {
     const std::string model = GENERATE("palimpsest", "llama", "unigram");
     const Tokenizer tokenizer(fixtures::model_vocabulary(model));
@@ -109,7 +109,7 @@ TEST_CASE("a stream encodes as the whole, wherever it was cut")
         CHECK(ids_of(stream(tokenizer, fixtures::random_cuts(text, longest, random), true)) == whole);
 }
 
-TEST_CASE("ranges follow one another and spell the text")
+TEST_CASE("source ranges leave no gap and contain the text of their tokens")
 {
     const std::string model = GENERATE("palimpsest", "llama", "unigram");
     const Tokenizer tokenizer(fixtures::model_vocabulary(model));
@@ -128,7 +128,7 @@ TEST_CASE("ranges follow one another and spell the text")
     }
 }
 
-TEST_CASE("pieces across line ends keep lines together")
+TEST_CASE("lines are encoded together if a piece may span a line end")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("palimpsest");
     const auto add = [&](const std::string& piece, float score) {
@@ -136,7 +136,7 @@ TEST_CASE("pieces across line ends keep lines together")
         vocabulary.scores.push_back(score);
         vocabulary.types.push_back(1);
     };
-    vocabulary.types[6] = 1; // now "\n" merges
+    vocabulary.types[6] = 1; // a normal piece, so that "\n" takes part in merges
     add("\n\n", -0.1f);
     add("\n\xE2\x96\x81", -0.2f);
     const Tokenizer tokenizer(vocabulary);
@@ -156,7 +156,7 @@ TEST_CASE("pieces across line ends keep lines together")
         CHECK(ids_of(stream(tokenizer, fixtures::random_cuts(text, 4, random), true)) == ids_of(whole));
 }
 
-TEST_CASE("control spellings are plain text")
+TEST_CASE("the spelling of a control token is encoded as plain text")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("palimpsest");
     vocabulary.types[3] = 4; // a file that declares <|user|> as user-defined must make no difference
@@ -173,7 +173,7 @@ TEST_CASE("control spellings are plain text")
     CHECK_THROWS_AS(Tokenizer(vocabulary), Error);
 }
 
-TEST_CASE("a line over 64 KiB is cut by rule")
+TEST_CASE("a line over 64 KiB is cut, at a space near the limit if there is one")
 {
     const Tokenizer tokenizer(fixtures::model_vocabulary("palimpsest"));
     const size_t limit = Tokenizer::longest_stretch;
@@ -186,7 +186,7 @@ TEST_CASE("a line over 64 KiB is cut by rule")
     CHECK(first_cut(std::string(limit + 1, 'x')) == limit);
     CHECK(first_cut(std::string(limit, 'x') + "\n") == limit + 1); // in two stretches
     CHECK(first_cut(std::string(limit - 9, 'x') + " " + std::string(100, 'x')) == limit - 9);
-    CHECK(first_cut(std::string(limit / 2, 'x') + " " + std::string(limit, 'x')) == limit); // too far from the end
+    CHECK(first_cut(std::string(limit / 2, 'x') + " " + std::string(limit, 'x')) == limit); // a space far before it
     CHECK(first_cut(std::string(limit - 2, 'x') + "\xE4\xB8\xAD\xE4\xB8\xAD") == limit - 2);
     CHECK(first_cut(std::string(limit + 8, '\x80')) == limit);
     CHECK(first_cut(std::string(limit + 8, ' ')) == limit);
@@ -203,7 +203,7 @@ TEST_CASE("a line over 64 KiB is cut by rule")
     CHECK(ids_of(stream(tokenizer, fixtures::random_cuts(line, 70000, random), true)) == ids);
 }
 
-TEST_CASE("time is linear in the length of a line")
+TEST_CASE("encoding takes time that is linear in the length of a line")
 {
     const std::string unit = GENERATE("a"s, " "s, "\xE4\xB8\xAD"s, "\n"s, "ab "s);
     const Tokenizer tokenizer(fixtures::model_vocabulary("llama"));

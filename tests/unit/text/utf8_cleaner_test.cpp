@@ -53,7 +53,7 @@ const std::vector<Case>& cases()
 
 } // namespace
 
-TEST_CASE("whatever the bytes, clean text comes out and damage is counted")
+TEST_CASE("cleaning any bytes gives valid UTF-8 and counts the invalid sequences")
 {
     for (const Case& c : cases()) {
         INFO(c.bytes);

@@ -1,4 +1,4 @@
-// The translations of the patterns.
+// The translations of message patterns.
 #include <algorithm>
 #include <regex>
 #include <string>
@@ -30,7 +30,7 @@ TEST_CASE("a pattern without a translation stays English")
     CHECK(engine::Catalogue::of("de").translation("session '{0}'") == "Sitzung „{0}“");
 }
 
-TEST_CASE("translations have the holes of their patterns")
+TEST_CASE("translations have the same placeholders as their patterns")
 {
     const auto& entries = engine::Catalogue::of("de").entries();
     REQUIRE_FALSE(entries.empty());

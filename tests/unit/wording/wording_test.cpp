@@ -1,4 +1,4 @@
-// The command and the window say the same of an error, and each its own of what to do.
+// The command and the window report an error in the same words; each has its own remedy.
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -87,7 +87,7 @@ void set_locale(const char* all, const char* messages, const char* lang)
 
 } // namespace
 
-TEST_CASE("command and window say the same of an error, and name what each of them has")
+TEST_CASE("command and window report the same error; the remedy names the option or the field")
 {
     for (const std::string language : {"en", "de"}) {
         const CommandWording command(language);
@@ -103,7 +103,7 @@ TEST_CASE("command and window say the same of an error, and name what each of th
     }
 }
 
-TEST_CASE("nothing English is left in a German error")
+TEST_CASE("German error messages contain no English words")
 {
     for (const Case& shown : ten_errors())
         for (const std::string& sentence :
