@@ -172,7 +172,7 @@ uint32_t draws(uint32_t usual)
 {
     switch (test_level()) {
     case TestLevel::Ci:
-        return std::min(usual, 30u);
+        return std::min(usual, 15u);
     case TestLevel::Usual:
         return usual;
     case TestLevel::Full:

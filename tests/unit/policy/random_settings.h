@@ -22,9 +22,9 @@ private:
     std::mt19937 random_;
 };
 
-// Number of settings to draw per policy: `usual` by default. At most 30 with PALIMPSEST_TEST_LEVEL=ci, where
-// sanitizers make every step slow; a value with a probability of 1/8 is then not drawn in 2 % of runs. Seven times
-// `usual` with PALIMPSEST_TEST_LEVEL=full, before a release.
+// Number of settings to draw per policy: `usual` by default. At most 15 at the CI level, where sanitizers
+// make every step slow; a value with a probability of 1/8 is then not drawn for one policy in seven. Seven times
+// `usual` before a release.
 uint32_t draws(uint32_t usual);
 
 // Every policy that evicts, and full.

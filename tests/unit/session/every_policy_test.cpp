@@ -5,6 +5,7 @@
 #include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
+#include "tests/support/test_level.h"
 #include "tests/unit/session/session_fixture.h"
 
 using namespace palimpsest;
@@ -36,6 +37,15 @@ std::vector<std::string> policies_and_settings()
     return all;
 }
 
+// Those that run on the model with this index: all, but at the CI level each on one of the models.
+std::vector<std::string> policies_for(size_t model)
+{
+    std::vector<std::string> all = policies_and_settings(), taken;
+    for (size_t i = 0; i < all.size(); ++i)
+        if (runs_here(i + model, shapes_of_families(context).size())) taken.push_back(all[i]);
+    return taken;
+}
+
 SessionOptions options_for(const std::string& policy, PositionMode positions)
 {
     SessionOptions options;
@@ -63,12 +73,14 @@ int64_t held(const Session& session)
 
 TEST_CASE("under every policy a session continues bit for bit from a state and from a fork")
 {
-    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    const auto shapes = shapes_of_families(context);
+    const size_t number = GENERATE_COPY(range(size_t{0}, shapes.size()));
+    const RandomModelShape& shape = shapes[number];
     CAPTURE(shape.architecture, shape.window);
     const auto model = load_random(shape);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const auto text = random_text(330);
-    for (const std::string& policy : policies_and_settings()) {
+    for (const std::string& policy : policies_for(number)) {
         CAPTURE(policy);
         const SessionOptions options = options_for(policy, positions);
         Session whole(model, options), asked(model, options);
@@ -92,12 +104,14 @@ TEST_CASE("under every policy a session continues bit for bit from a state and f
 
 TEST_CASE("stops within a chunk, cuts of the input and the number of threads change no bit under any policy")
 {
-    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    const auto shapes = shapes_of_families(context);
+    const size_t number = GENERATE_COPY(range(size_t{0}, shapes.size()));
+    const RandomModelShape& shape = shapes[number];
     CAPTURE(shape.architecture, shape.window);
     const auto model = load_random(shape), alone = load_random(shape, 1);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const auto text = random_text(250);
-    for (const std::string& policy : policies_and_settings()) {
+    for (const std::string& policy : policies_for(number)) {
         CAPTURE(policy);
         SessionOptions options = options_for(policy, positions);
         options.stops_within_chunk = false;
@@ -118,10 +132,12 @@ TEST_CASE("stops within a chunk, cuts of the input and the number of threads cha
 
 TEST_CASE("under no policy a list exceeds its limit, and memory does not grow")
 {
-    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    const auto shapes = shapes_of_families(context);
+    const size_t number = GENERATE_COPY(range(size_t{0}, shapes.size()));
+    const RandomModelShape& shape = shapes[number];
     CAPTURE(shape.architecture, shape.window);
     const auto model = load_random(shape);
-    for (const std::string& name : policies_and_settings()) {
+    for (const std::string& name : policies_for(number)) {
         CAPTURE(name);
         Session session(model, options_for(name, PositionMode::Contiguous));
         const Policy& policy = session.policy();
@@ -147,7 +163,9 @@ TEST_CASE("under no policy a list exceeds its limit, and memory does not grow")
 
 TEST_CASE("retrieval policies read all of a short list and a part of a long one")
 {
-    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    const auto shapes = shapes_of_families(context);
+    const size_t number = GENERATE_COPY(range(size_t{0}, shapes.size()));
+    const RandomModelShape& shape = shapes[number];
     CAPTURE(shape.architecture, shape.window);
     const auto model = load_random(shape);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -174,11 +192,13 @@ TEST_CASE("retrieval policies read all of a short list and a part of a long one"
 
 TEST_CASE("pins can be added, removed and saved under every policy")
 {
-    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    const auto shapes = shapes_of_families(context);
+    const size_t number = GENERATE_COPY(range(size_t{0}, shapes.size()));
+    const RandomModelShape& shape = shapes[number];
     CAPTURE(shape.architecture, shape.window);
     const auto model = load_random(shape);
     const auto text = random_text(400);
-    for (const std::string& policy : policies_and_settings()) {
+    for (const std::string& policy : policies_for(number)) {
         CAPTURE(policy);
         const auto start = [&] {
             auto session = std::make_unique<Session>(model, options_for(policy, PositionMode::Contiguous));
