@@ -23,6 +23,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
+using palimpsest::tests::at_full_level;
 using palimpsest::tests::ScratchDatabase;
 
 namespace {
