@@ -74,22 +74,22 @@ bool plans(const Session& session)
     return session.policy().plans();
 }
 
-struct Told {
+struct Reported {
     std::vector<std::array<int64_t, 3>> faded;
     Outcome outcome;
     std::vector<std::byte> policy_state;
     std::vector<std::vector<double>> sums, counts;
     uint64_t evicted = 0;
-    bool operator==(const Told&) const = default;
+    bool operator==(const Reported&) const = default;
 };
 
 // Uses a session in all ways: feeds text, generates tokens, feeds text again, ends with an incomplete chunk.
-Told live(Session& session)
+Reported live(Session& session)
 {
-    Told told;
+    Reported reported;
     session.set_eviction_sink([&](std::span<const EvictionEvent> events) {
         for (const EvictionEvent& e : events)
-            told.faded.push_back({e.chunk, e.layer, e.token});
+            reported.faded.push_back({e.chunk, e.layer, e.token});
     });
     session.feed(random_text(200, 3));
     say(session, 40);
@@ -97,16 +97,16 @@ Told live(Session& session)
     session.finish();
     say(session, 20);
     const SessionState state = session.state();
-    told.policy_state = state.policy_state;
+    reported.policy_state = state.policy_state;
     for (const ListAtRest& list : state.lists) {
-        told.sums.push_back(list.tokens.sum);
-        told.counts.push_back(list.tokens.count);
+        reported.sums.push_back(list.tokens.sum);
+        reported.counts.push_back(list.tokens.count);
     }
-    told.outcome = outcome_of(session);
-    told.evicted = session.telemetry().evicted;
+    reported.outcome = outcome_of(session);
+    reported.evicted = session.telemetry().evicted;
     session.set_eviction_sink({});
-    std::sort(told.faded.begin(), told.faded.end()); // the host reports events layer by layer
-    return told;
+    std::sort(reported.faded.begin(), reported.faded.end()); // the host reports events layer by layer
+    return reported;
 }
 
 } // namespace
@@ -130,10 +130,10 @@ TEST_CASE("a session whose backend evicts gives the same bits as one whose host 
             Session host(models.host, options);
             Session resident(models.resident, options);
             const SelectingBackendUse before = models.use;
-            const Told expected = live(host), told = live(resident);
-            CHECK(told.outcome.kept == expected.outcome.kept);
-            CHECK(told.faded == expected.faded);
-            CHECK(told == expected);
+            const Reported expected = live(host), reported = live(resident);
+            CHECK(reported.outcome.kept == expected.outcome.kept);
+            CHECK(reported.faded == expected.faded);
+            CHECK(reported == expected);
             const bool evicts = models.use.evictions > before.evictions;
             CHECK(evicts == plans(resident));
             if (!plans(resident)) continue;
@@ -148,7 +148,7 @@ TEST_CASE("a session with a device-resident cache stops within and between chunk
     Models models;
     for (const std::string policy : {"treekv", "h2o", "streaming"}) {
         CAPTURE(policy);
-        Told told[2];
+        Reported reported[2];
         const std::shared_ptr<const Model> of[] = {models.host, models.resident};
         for (size_t i = 0; i < 2; ++i) {
             SessionOptions options = options_for(policy);
@@ -161,9 +161,9 @@ TEST_CASE("a session with a device-resident cache stops within and between chunk
             };
             CHECK_FALSE(
                 session.feed(random_text(300, 4), {.stop = stop.get_token(), .progress = progress, .loss = {}}));
-            told[i] = live(session);
+            reported[i] = live(session);
         }
-        CHECK(told[0] == told[1]);
+        CHECK(reported[0] == reported[1]);
     }
 }
 

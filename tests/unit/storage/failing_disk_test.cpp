@@ -133,9 +133,9 @@ struct Journal {
 };
 
 // A long sequence of work with the store, in steps that can each be retried.
-class Evening {
+class Scenario {
 public:
-    Evening(fs::path file, Journal& journal) : file_(std::move(file)), journal_(journal)
+    Scenario(fs::path file, Journal& journal) : file_(std::move(file)), journal_(journal)
     {
         const auto open = [&] {
             database_.reset();
@@ -385,17 +385,17 @@ struct Tally {
     uint64_t points = 0, refused = 0, overcome = 0;
 };
 
-void one_evening(FaultVfs& disk, Fault fault, uint64_t nth, bool persistent, Tally& tally)
+void run_scenario(FaultVfs& disk, Fault fault, uint64_t nth, bool persistent, Tally& tally)
 {
     tests::ScratchDatabase folder(quick_folder());
     folder.clear();
     Journal journal;
     bool refused = false, in_doubt = false;
     {
-        Evening evening(folder.file(), journal);
+        Scenario scenario(folder.file(), journal);
         disk.arm(fault, nth, persistent);
         int tries = 0;
-        evening.run([&](const std::string& step, const Error& error) {
+        scenario.run([&](const std::string& step, const Error& error) {
             INFO(step << ": " << error.what());
             REQUIRE(documented().count(std::string(name_of(error.code()))) == 1);
             refused = true;
@@ -406,7 +406,7 @@ void one_evening(FaultVfs& disk, Fault fault, uint64_t nth, bool persistent, Tal
             REQUIRE((persistent || tries == 0)); // with space again the same connection works
             return ++tries < 2;
         });
-        if (in_doubt && evening.database()) check_refuses_to_write(disk, *evening.database());
+        if (in_doubt && scenario.database()) check_refuses_to_write(disk, *scenario.database());
     }
     tally.points += disk.failures() > 0;
     tally.refused += refused;
@@ -420,9 +420,9 @@ uint64_t calls_of(FaultVfs& disk, Fault fault)
     tests::ScratchDatabase folder(quick_folder());
     folder.clear();
     Journal journal;
-    Evening evening(folder.file(), journal);
+    Scenario scenario(folder.file(), journal);
     disk.arm(fault, 0, false);
-    evening.run([](const std::string& step, const Error& error) -> bool {
+    scenario.run([](const std::string& step, const Error& error) -> bool {
         FAIL(step << ": " << error.what());
         return false;
     });
@@ -442,7 +442,7 @@ TEST_CASE("V8: whichever disk call fails, no acknowledged data are lost and no i
             Tally tally;
             for (uint64_t nth = 1; nth <= calls; nth += stride()) {
                 INFO(name_of(fault) << (persistent ? " from call " : " at call ") << nth << " of " << calls);
-                one_evening(disk, fault, nth, persistent, tally);
+                run_scenario(disk, fault, nth, persistent, tally);
             }
             CHECK(tally.points * 10 >= calls / stride() * 9);         // the number of calls varies a little
             if (fault == Fault::ShortRead) CHECK(tally.refused == 0); // short reads are continued

@@ -22,9 +22,9 @@ const std::string instructions = "{% for m in messages %}{% if m.role == 'user' 
                                  "{% else %} {{ m.content }}{{ eos_token }}{% endif %}{% endfor %}";
 
 // A model folder whose template can be replaced, and one session in a database next to it.
-class Desk {
+class FramedSession {
 public:
-    Desk() : folder_(scratch_.file().parent_path() / "model")
+    FramedSession() : folder_(scratch_.file().parent_path() / "model")
     {
         scratch_.clear();
         fs::copy(tests::source_file("tests/fixtures/models/mistral"), folder_);
@@ -84,9 +84,9 @@ void talk(StoredSession& session)
 
 TEST_CASE("a session with plain framing keeps it after its model gets a template")
 {
-    Desk desk;
-    talk(desk.open(""));
-    StoredSession& session = desk.open(instructions);
+    FramedSession tested;
+    talk(tested.open(""));
+    StoredSession& session = tested.open(instructions);
     CHECK(session.chat_template().plain());
     CHECK(session.chat_template().close_user_open_assistant() == session.tokenizer().encode("\nAnswer:", false));
 }
@@ -96,9 +96,9 @@ TEST_CASE("a session continues with the model's template, with or without BOS at
     const std::string with_bos = "{{ bos_token }}" + instructions;
     const auto [begun, now] = GENERATE_COPY(table<std::string, std::string>(
         {{instructions, with_bos}, {with_bos, instructions}, {with_bos, with_bos}}));
-    Desk desk;
-    talk(desk.open(begun));
-    StoredSession& session = desk.open(now);
+    FramedSession tested;
+    talk(tested.open(begun));
+    StoredSession& session = tested.open(now);
     CHECK_FALSE(session.chat_template().plain());
     const auto turn = session.turn("Why?");
     const auto close = session.tokenizer().encode(" [/INST]", false);
@@ -109,10 +109,10 @@ TEST_CASE("a session continues with the model's template, with or without BOS at
 TEST_CASE("a session keeps the date on which it was begun")
 {
     const std::string dated = "{{ strftime_now('%d %B %Y') }}" + instructions;
-    Desk desk;
-    CHECK_FALSE(desk.open(dated).chat_template().plain());
-    desk.set_day(10000);
-    StoredSession& session = desk.open(dated);
+    FramedSession tested;
+    CHECK_FALSE(tested.open(dated).chat_template().plain());
+    tested.set_day(10000);
+    StoredSession& session = tested.open(dated);
     const auto turn = session.turn("Why?");
     const auto expected = session.tokenizer().encode("19 May 1997[INST]", true);
     REQUIRE(turn.size() > expected.size());
@@ -121,12 +121,12 @@ TEST_CASE("a session keeps the date on which it was begun")
 
 TEST_CASE("a stored day outside the calendar is refused")
 {
-    Desk desk;
-    desk.open(instructions);
+    FramedSession tested;
+    tested.open(instructions);
     for (const int64_t day : {int64_t{-1}, int64_t{2932897}, int64_t{1} << 40, INT64_MAX}) {
-        desk.set_day(day);
-        CHECK(refusal([&] { desk.open(instructions); }) == "PAL-DB-03");
+        tested.set_day(day);
+        CHECK(refusal([&] { tested.open(instructions); }) == "PAL-DB-03");
     }
-    desk.set_day(2932896);
-    CHECK(refusal([&] { desk.open(instructions); }).empty());
+    tested.set_day(2932896);
+    CHECK(refusal([&] { tested.open(instructions); }).empty());
 }

@@ -54,7 +54,7 @@ StoredOptions options()
     return o;
 }
 
-class Ear final : public Listener {
+class RecordingListener final : public Listener {
 public:
     void note(const Text& sentence) override { notes.push_back(sentence.english()); }
     void progress(const ReadingProgress& progress, const engine::Session& session) override
@@ -71,9 +71,9 @@ public:
 };
 
 // A folder with a database and a document, and one open session at a time.
-class Desk {
+class BookSession {
 public:
-    Desk() : text_(scratch_.file().parent_path() / "book.txt")
+    BookSession() : text_(scratch_.file().parent_path() / "book.txt")
     {
         scratch_.clear();
         std::ofstream out(text_);
@@ -85,7 +85,7 @@ public:
     {
         close();
         store_ = open_store(scratch_.file().string(), Database::Access::Write);
-        session_ = std::make_unique<StoredSession>(*store_, name, given, ear);
+        session_ = std::make_unique<StoredSession>(*store_, name, given, listener);
         session_->choose_sampling();
         return *session_;
     }
@@ -99,7 +99,7 @@ public:
         StoredSession& session = open("book", given);
         Document document = book();
         session.read(document);
-        ear.reports = 0;
+        listener.reports = 0;
         return session;
     }
     Document book() const { return Document(text_.string(), std::cin); }
@@ -107,7 +107,7 @@ public:
     Store& store() { return *store_; }
     std::vector<Message> messages() { return store_->conversations.messages(session_->id()); }
 
-    Ear ear;
+    RecordingListener listener;
 
 private:
     ScratchDatabase scratch_;
@@ -159,22 +159,22 @@ TEST_CASE("a stopped reading continues without its file")
 {
     for (const bool anew : {false, true}) {
         INFO(anew);
-        Desk desk, straight;
-        StoredSession* session = &desk.open();
-        desk.ear.at_progress = [&] { desk.ear.stop_source.request_stop(); };
-        Document document = desk.book();
+        BookSession tested, uninterrupted;
+        StoredSession* session = &tested.open();
+        tested.listener.at_progress = [&] { tested.listener.stop_source.request_stop(); };
+        Document document = tested.book();
         CHECK_THROWS_AS(session->read(document), Interrupted);
         CHECK(session->is_half_read());
-        desk.lose_book();
+        tested.lose_book();
         CHECK_THROWS_AS(session->read_on(), Interrupted); // at once: the stop is still requested
         CHECK(session->is_half_read());
-        desk.ear.at_progress = {};
-        desk.ear.stop_source = {};
-        if (anew) session = &desk.open();
+        tested.listener.at_progress = {};
+        tested.listener.stop_source = {};
+        if (anew) session = &tested.open();
         session->read_on();
         CHECK_FALSE(session->is_half_read());
         CHECK(session->coverage().complete());
-        StoredSession& other = straight.with_book();
+        StoredSession& other = uninterrupted.with_book();
         check_same(*session, other);
         session->read_on();
         check_same(*session, other);
@@ -183,21 +183,21 @@ TEST_CASE("a stopped reading continues without its file")
 
 TEST_CASE("a regenerated answer replaces the previous one, which stays stored")
 {
-    Desk desk, straight;
-    StoredSession& session = desk.with_book();
+    BookSession tested, uninterrupted;
+    StoredSession& session = tested.with_book();
     say(session, "Who kept it?");
     const auto first = say(session, "And then?");
     const auto second = session.regenerate(seeded(2), tokens(answer_tokens)).tokens;
     CHECK(first != second);
-    CHECK(desk.ear.reports == 0); // the checkpoint from before the question was used
+    CHECK(tested.listener.reports == 0); // the checkpoint from before the question was used
 
-    StoredSession& other = straight.with_book();
+    StoredSession& other = uninterrupted.with_book();
     say(other, "Who kept it?");
     other.session().set_sampler(seeded(2));
     CHECK(say(other, "And then?") == second);
     check_same(session, other);
 
-    const auto messages = desk.messages();
+    const auto messages = tested.messages();
     REQUIRE(messages.size() == 5);
     CHECK(messages[3].ids == first);
     CHECK(messages[4].ids == second);
@@ -206,48 +206,48 @@ TEST_CASE("a regenerated answer replaces the previous one, which stays stored")
     const std::vector<std::optional<int64_t>> stream = {messages[0].id, messages[1].id, messages[2].id,
                                                         messages[4].id};
     CHECK(messages_of(session.parts()) == stream);
-    CHECK(messages_of(desk.store().conversations.stream(session.id())) == stream);
+    CHECK(messages_of(tested.store().conversations.stream(session.id())) == stream);
 
     // Again, in a reopened session.
-    StoredSession& reopened = desk.open();
+    StoredSession& reopened = tested.open();
     check_same(reopened, other);
     const auto third = reopened.regenerate(seeded(3), tokens(answer_tokens)).tokens;
     CHECK(third != second);
-    CHECK(desk.messages().size() == 6);
+    CHECK(tested.messages().size() == 6);
     CHECK(say(reopened, "And after that?").size() == answer_tokens);
-    CHECK(desk.messages()[6].parent == desk.messages()[5].id);
+    CHECK(tested.messages()[6].parent == tested.messages()[5].id);
 
     reopened.undo();
     reopened.undo(); // removes the question with all its answers
-    CHECK(desk.messages().size() == 2);
+    CHECK(tested.messages().size() == 2);
 }
 
 TEST_CASE("without a checkpoint from before the question, regenerating reads the text again")
 {
-    Desk desk, straight;
-    StoredSession& session = desk.with_book();
+    BookSession tested, uninterrupted;
+    StoredSession& session = tested.with_book();
     say(session, "Who kept it?");
-    desk.store().snapshots.remove_all(session.id());
+    tested.store().snapshots.remove_all(session.id());
     const auto again = session.regenerate(seeded(2), tokens(answer_tokens)).tokens;
-    CHECK(desk.ear.reports > 0);
+    CHECK(tested.listener.reports > 0);
 
-    StoredSession& other = straight.with_book();
+    StoredSession& other = uninterrupted.with_book();
     other.session().set_sampler(seeded(2));
     CHECK(say(other, "Who kept it?") == again);
     check_same(session, other);
-    check_same(desk.open(), other);
+    check_same(tested.open(), other);
 }
 
 TEST_CASE("a regeneration that fails leaves the previous answer")
 {
-    Desk desk, straight;
-    StoredSession& session = desk.with_book();
-    StoredSession& other = straight.with_book();
+    BookSession tested, uninterrupted;
+    StoredSession& session = tested.with_book();
+    StoredSession& other = uninterrupted.with_book();
     for (StoredSession* each : {&session, &other})
         say(*each, "Who kept it?");
     const auto unchanged = [&] {
         check_same(session, other);
-        CHECK(desk.messages().size() == 2);
+        CHECK(tested.messages().size() == 2);
         CHECK(messages_of(session.parts()) == messages_of(other.parts()));
     };
 
@@ -266,23 +266,23 @@ TEST_CASE("a regeneration that fails leaves the previous answer")
     unchanged();
 
     // Stops in the middle of the text that is read again.
-    const auto states = desk.store().snapshots.of(session.id());
-    desk.store().snapshots.remove(states.back().id);
+    const auto states = tested.store().snapshots.of(session.id());
+    tested.store().snapshots.remove(states.back().id);
     std::stop_source stop;
-    desk.ear.at_progress = [&] { stop.request_stop(); };
+    tested.listener.at_progress = [&] { stop.request_stop(); };
     CHECK(session.regenerate(seeded(2), tokens(answer_tokens, stop.get_token())).end ==
           engine::GenerateEnd::Cancelled);
-    desk.ear.at_progress = {};
-    CHECK(desk.ear.reports > 0);
+    tested.listener.at_progress = {};
+    CHECK(tested.listener.reports > 0);
     unchanged();
     CHECK(say(session, "And then?") == say(other, "And then?"));
 }
 
 TEST_CASE("an answer that is cut while it is regenerated is kept as far as it was stored")
 {
-    Desk desk, straight;
-    StoredSession& session = desk.with_book();
-    StoredSession& other = straight.with_book();
+    BookSession tested, uninterrupted;
+    StoredSession& session = tested.with_book();
+    StoredSession& other = uninterrupted.with_book();
     const auto first = say(session, "Who kept it?");
     auto cut = tokens(400);
     int32_t told = 0;
@@ -290,8 +290,8 @@ TEST_CASE("an answer that is cut while it is regenerated is kept as far as it wa
         return ++told < 300 ? true : throw std::runtime_error("the process ends here");
     };
     CHECK_THROWS_AS(session.regenerate(seeded(2), cut), std::runtime_error);
-    StoredSession& reopened = desk.open();
-    const auto messages = desk.messages();
+    StoredSession& reopened = tested.open();
+    const auto messages = tested.messages();
     REQUIRE(messages.size() == 3);
     CHECK(messages[1].ids == first);
     CHECK(messages[2].state == MessageState::Stopped);
@@ -305,8 +305,8 @@ TEST_CASE("an answer that is cut while it is regenerated is kept as far as it wa
 
 TEST_CASE("losing the device while an answer is regenerated loses no data")
 {
-    Desk straight;
-    StoredSession& other = straight.with_book();
+    BookSession uninterrupted;
+    StoredSession& other = uninterrupted.with_book();
     say(other, "Who kept it?");
     other.regenerate(seeded(2), tokens(answer_tokens));
 
@@ -319,8 +319,8 @@ TEST_CASE("losing the device while an answer is regenerated loses no data")
     const auto ends_after = [&](int operations) {
         INFO(operations);
         REQUIRE(setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1) == 0);
-        Desk desk;
-        StoredSession& session = desk.with_book(on_device);
+        BookSession tested;
+        StoredSession& session = tested.with_book(on_device);
         say(session, "Who kept it?");
         const bool was_lost = !session.lost_device().empty();
         if (was_lost) return false;
@@ -332,9 +332,9 @@ TEST_CASE("losing the device while an answer is regenerated loses no data")
         CHECK(session.session().tokens_seen() == other.session().tokens_seen());
         CHECK(session.session().retention().tokens == other.session().retention().tokens);
         CHECK(session.session().options().sampler == seeded(2));
-        CHECK(desk.messages().size() == 3);
+        CHECK(tested.messages().size() == 3);
         CHECK(messages_of(session.parts()).size() == 2);
-        CHECK(messages_of(session.parts()) == messages_of(desk.store().conversations.stream(session.id())));
+        CHECK(messages_of(session.parts()) == messages_of(tested.store().conversations.stream(session.id())));
         return false;
     };
     int operations = 1000;
@@ -347,9 +347,9 @@ TEST_CASE("losing the device while an answer is regenerated loses no data")
 
 TEST_CASE("a stored document is read to its end although the device is lost meanwhile")
 {
-    Desk straight;
-    straight.with_book();
-    StoredSession& other = straight.open("copy");
+    BookSession uninterrupted;
+    uninterrupted.with_book();
+    StoredSession& other = uninterrupted.open("copy");
     other.read_stored({1});
 
     REQUIRE(setenv("PALIMPSEST_PLUGINS", tests::build_file("tests/support/plugins/failing").c_str(), 1) == 0);
@@ -361,10 +361,10 @@ TEST_CASE("a stored document is read to its end although the device is lost mean
     const auto ends_after = [&](int operations) {
         INFO(operations);
         REQUIRE(setenv("PALIMPSEST_TEST_FAIL_AFTER", "1000000", 1) == 0);
-        Desk desk;
-        desk.with_book(on_device);
+        BookSession tested;
+        tested.with_book(on_device);
         REQUIRE(setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1) == 0);
-        StoredSession& session = desk.open("copy", on_device);
+        StoredSession& session = tested.open("copy", on_device);
         if (!session.lost_device().empty()) return false;
         session.read_stored({1});
         CHECK(session.coverage().complete());
@@ -385,8 +385,8 @@ TEST_CASE("a stored document is read to its end although the device is lost mean
 
 TEST_CASE("an answer that an error ends counts with the tokens generated so far")
 {
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     const uint64_t before = session.session().tokens_seen();
     auto failing = tokens(answer_tokens);
     int told = 0;
@@ -397,13 +397,13 @@ TEST_CASE("an answer that an error ends counts with the tokens generated so far"
     CHECK(session.session().tokens_seen() > before);
     CHECK(tokens_of(session.parts().back()) == 5);
     CHECK(say(session, "And then?").size() == answer_tokens);
-    const auto messages = desk.messages();
+    const auto messages = tested.messages();
     REQUIRE(messages.size() == 4);
     CHECK(messages[1].state == MessageState::Stopped);
     CHECK(messages[1].ids.size() == 5);
     const auto logits = session.session().logits();
     const auto kept = session.session().retention().tokens;
-    StoredSession& reopened = desk.open();
+    StoredSession& reopened = tested.open();
     CHECK(reopened.session().logits() == logits);
     CHECK(reopened.session().retention().tokens == kept);
 }
@@ -411,8 +411,8 @@ TEST_CASE("an answer that an error ends counts with the tokens generated so far"
 TEST_CASE("messages that are not stored yet are found by their place in the stream")
 {
     FaultVfs disk;
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     say(session, "Who kept it?");
     const size_t parts = session.parts().size();
     for (size_t i = 0; i < parts; ++i)
@@ -430,8 +430,8 @@ TEST_CASE("messages that are not stored yet are found by their place in the stre
     CHECK(session.store_turns());
     CHECK_FALSE(session.why_waiting().has_value());
     CHECK(session.waiting_message(parts) == nullptr);
-    CHECK(desk.messages().size() == 4);
-    desk.close(); // before its disk is destroyed
+    CHECK(tested.messages().size() == 4);
+    tested.close(); // before its disk is destroyed
 }
 
 TEST_CASE("whichever write finds the disk full, a policy change is made completely or not at all")
@@ -442,8 +442,8 @@ TEST_CASE("whichever write finds the disk full, a policy change is made complete
     uint64_t nth = 0, failed = 0;
     for (bool changed = false; !changed;) {
         INFO(++nth);
-        Desk desk;
-        StoredSession& session = desk.with_book();
+        BookSession tested;
+        StoredSession& session = tested.with_book();
         say(session, "Who kept it?");
         disk.arm(Fault::Full, nth, false);
         const std::string code = refusal([&] { session.change_policy(choice); });
@@ -452,49 +452,49 @@ TEST_CASE("whichever write finds the disk full, a policy change is made complete
         failed += !code.empty();
         const std::string live = session.session().options().policy.name;
         CHECK(live == (code.empty() ? "streaming" : "treekv"));
-        const SessionInfo info = desk.store().conversations.get("book");
+        const SessionInfo info = tested.store().conversations.get("book");
         CHECK(SessionSettings(info).policy.starts_with(live));
-        CHECK(desk.open().session().options().policy.name == live);
-        desk.close();
+        CHECK(tested.open().session().options().policy.name == live);
+        tested.close();
     }
     CHECK(failed > 0);
 }
 
 TEST_CASE("a text in memory is read as a document that has no file")
 {
-    Desk desk;
+    BookSession tested;
     auto stays = options();
     stays.stays_empty = true;
-    StoredSession& session = desk.open("pasted", stays);
+    StoredSession& session = tested.open("pasted", stays);
     std::istringstream nothing, text("# No heading\n\nThe warden kept the light.\n");
     Document empty = Document::of_text("empty", nothing);
     CHECK(refusal([&] { session.read(empty); }) == "PAL-DOC-03");
-    CHECK(desk.store().conversations.find("pasted").has_value());
+    CHECK(tested.store().conversations.find("pasted").has_value());
     Document document = Document::of_text("notes.md", text);
     session.read(document);
     CHECK(session.sources() == std::vector<std::string>{"-"});
-    const DocumentInfo info = desk.store().library.get(document_in(session.parts()[1])->id);
+    const DocumentInfo info = tested.store().library.get(document_in(session.parts()[1])->id);
     CHECK(info.title == "notes.md");
-    CHECK(desk.store().library.sections(info.id).empty());
+    CHECK(tested.store().library.sections(info.id).empty());
 }
 
 TEST_CASE("stored documents are framed like documents that are read from files")
 {
-    Desk desk;
+    BookSession tested;
     std::istringstream first("The warden kept the light.\n"), second("The harbour was dark.\n");
     Document one = Document::of_text("one", first), two = Document::of_text("two", second);
     std::vector<StreamPart> from_files;
     std::vector<int64_t> documents;
     {
-        StoredSession& session = desk.open("files");
+        StoredSession& session = tested.open("files");
         session.read(one, true);
         session.read(two);
         from_files = session.parts();
         for (const StreamPart& part : from_files)
             if (document_in(part)) documents.push_back(document_in(part)->id);
-        desk.close();
+        tested.close();
     }
-    StoredSession& session = desk.open("stored");
+    StoredSession& session = tested.open("stored");
     session.read_stored(documents);
     REQUIRE(session.parts().size() == from_files.size());
     for (size_t i = 0; i < from_files.size(); ++i) {
@@ -508,8 +508,8 @@ TEST_CASE("stored documents are framed like documents that are read from files")
 
 TEST_CASE("a document that is read after a stopped question follows the whole question")
 {
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     std::stop_source stopped;
     stopped.request_stop();
     CHECK(session.say("Who kept it?", tokens(answer_tokens, stopped.get_token())).tokens.empty());
@@ -525,8 +525,8 @@ TEST_CASE("a document that is read after a stopped question follows the whole qu
 TEST_CASE("no document is read before a question that waits to be stored")
 {
     FaultVfs disk;
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     std::stop_source stopped;
     stopped.request_stop();
     disk.arm(Fault::Full, 1, true);
@@ -544,14 +544,14 @@ TEST_CASE("no document is read before a question that waits to be stored")
 
 TEST_CASE("regenerating is refused if the last part of the stream is no answer")
 {
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     CHECK(refusal([&] { session.regenerate(seeded(2), tokens(1)); }) == "PAL-SESSION-04");
     say(session, "Who kept it?");
     auto again = options();
     again.again = true;
-    StoredSession& reopened = desk.open("book", again);
-    Document book = desk.book();
+    StoredSession& reopened = tested.open("book", again);
+    Document book = tested.book();
     reopened.read(book);
     CHECK(refusal([&] { reopened.regenerate(seeded(2), tokens(1)); }) == "PAL-SESSION-05");
 }
@@ -560,15 +560,15 @@ TEST_CASE("a branch has the stream up to the message, and a checkpoint if one fi
 {
     for (const bool last : {false, true}) {
         INFO(last);
-        Desk desk, straight;
-        StoredSession& session = desk.with_book();
-        StoredSession& other = straight.with_book();
+        BookSession tested, uninterrupted;
+        StoredSession& session = tested.with_book();
+        StoredSession& other = uninterrupted.with_book();
         for (const char* message : {"Who kept it?", "And then?", "And after that?"})
             say(session, message);
         session.regenerate(seeded(5), tokens(answer_tokens));
         say(other, "Who kept it?");
         if (last) say(other, "And then?");
-        const auto said = desk.messages();
+        const auto said = tested.messages();
         const int64_t message = said[last ? 4 : 2].id;
 
         CHECK(refusal([&] { session.branch("book", message); }) == "PAL-SESSION-02");
@@ -577,14 +577,14 @@ TEST_CASE("a branch has the stream up to the message, and a checkpoint if one fi
         const uint64_t tokens_before = session.session().tokens_seen();
         CHECK(session.branch("branch", message) == "branch");
         CHECK(session.session().tokens_seen() == tokens_before);
-        CHECK(desk.messages().size() == said.size());
+        CHECK(tested.messages().size() == said.size());
 
         auto told = options();
         told.tells_catching_up = true;
-        StoredSession& branch = desk.open("branch", told);
-        CHECK((desk.ear.reports == 0) ==
+        StoredSession& branch = tested.open("branch", told);
+        CHECK((tested.listener.reports == 0) ==
               last); // the two newest checkpoints are kept; one is from before the last message
-        CHECK(desk.messages().size() == (last ? 4 : 2));
+        CHECK(tested.messages().size() == (last ? 4 : 2));
         check_same(branch, other);
         CHECK(say(branch, "Why?") == say(other, "Why?"));
     }
@@ -592,8 +592,8 @@ TEST_CASE("a branch has the stream up to the message, and a checkpoint if one fi
 
 TEST_CASE("pins by token range are stored, cut and removed")
 {
-    Desk desk, straight;
-    StoredSession& session = desk.with_book();
+    BookSession tested, uninterrupted;
+    StoredSession& session = tested.with_book();
     say(session, "Who kept it?");
     CHECK(session.pins().empty());
     const auto early = static_cast<uint32_t>(session.session().tokens_seen() - 8);
@@ -608,9 +608,9 @@ TEST_CASE("pins by token range are stored, cut and removed")
 
     say(session, "And then?");
     CHECK(session.held({early, early + 8}) == 1);
-    CHECK(desk.open().pins().size() == 2);
+    CHECK(tested.open().pins().size() == 2);
 
-    StoredSession& reopened = desk.open();
+    StoredSession& reopened = tested.open();
     reopened.unpin({early + 2, early + 3});
     const engine::Pins left({{early, early + 2}, {early + 3, early + 8}});
     CHECK(reopened.session().pins() == left);
@@ -618,7 +618,7 @@ TEST_CASE("pins by token range are stored, cut and removed")
     CHECK(reopened.session().pins() == left);
     const auto retention = reopened.session().retention().tokens;
     const auto logits = reopened.session().logits();
-    StoredSession& again = desk.open();
+    StoredSession& again = tested.open();
     CHECK(again.session().pins() == left);
     CHECK(again.session().retention().tokens == retention);
     CHECK(again.session().logits() == logits);
@@ -626,33 +626,33 @@ TEST_CASE("pins by token range are stored, cut and removed")
     again.unpin({0, UINT32_MAX});
     CHECK(again.pins().empty());
     CHECK(again.session().pins().empty());
-    CHECK(desk.open().session().pins().empty());
+    CHECK(tested.open().session().pins().empty());
 }
 
 TEST_CASE("a passage that is pinned after an answer stays pinned while the answer is regenerated")
 {
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     say(session, "Who kept it?");
     const uint64_t before = session.session().tokens_seen();
     const engine::TokenRange passage{static_cast<uint32_t>(before) - 40, static_cast<uint32_t>(before) - 30};
     session.pin(passage, "passage");
     session.pin({static_cast<uint32_t>(before) - 3, static_cast<uint32_t>(before)}, "of the answer");
     session.regenerate(seeded(2), tokens(answer_tokens));
-    CHECK(desk.ear.reports == 0); // pinning kept a checkpoint from before the question
+    CHECK(tested.listener.reports == 0); // pinning kept a checkpoint from before the question
     REQUIRE(session.pins().size() == 1);
     CHECK(session.pins()[0].label == "passage");
     CHECK(session.held(passage) == 1);
     CHECK(session.session().pins() == engine::Pins({passage}));
-    StoredSession& reopened = desk.open();
+    StoredSession& reopened = tested.open();
     CHECK(reopened.pins().size() == 1);
     CHECK(reopened.session().pins() == engine::Pins({passage}));
 }
 
 TEST_CASE("the fade record has every token that a layer no longer keeps, also after saving")
 {
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     const auto check = [](StoredSession& now) {
         const engine::RetentionMap map = now.session().retention();
         std::vector<std::set<uint32_t>> gone(static_cast<size_t>(map.layers));
@@ -678,21 +678,21 @@ TEST_CASE("the fade record has every token that a layer no longer keeps, also af
     CHECK(checked);
     session.regenerate(seeded(2), tokens(answer_tokens));
     check(session);
-    check(desk.open());
+    check(tested.open());
 }
 
 TEST_CASE("a model that the caller has loaded is used, if it is the session's")
 {
-    Desk desk;
-    StoredSession& session = desk.with_book();
+    BookSession tested;
+    StoredSession& session = tested.with_book();
     CHECK(session.shared_model() == model());
-    const SessionInfo info = desk.store().conversations.get("book");
+    const SessionInfo info = tested.store().conversations.get("book");
     CHECK(SessionSettings(info).model == std::filesystem::absolute(fixtures + "llama.f32.gguf").string());
     auto other = options();
     other.model = load("qwen2.bf16.gguf");
-    CHECK(refusal([&] { desk.open("book", other); }) == "PAL-SNAP-02");
+    CHECK(refusal([&] { tested.open("book", other); }) == "PAL-SNAP-02");
     other.choice.is_given = [](Setting setting) { return setting == Setting::Model; };
-    CHECK(refusal([&] { desk.open("book", other); }) == "PAL-SESSION-06");
+    CHECK(refusal([&] { tested.open("book", other); }) == "PAL-SESSION-06");
 }
 
 TEST_CASE("the source offset of any token of a document can be looked up")
