@@ -46,7 +46,8 @@ private Q_SLOTS:
                         QSettings::IniFormat);
         entry.beginGroup("Desktop Entry");
         const QString icon = entry.value("Icon").toString();
-        QVERIFY(QFile::exists(QString::fromStdString(palimpsest::tests::source_file("resources/icons/" + icon.toStdString() + ".svg"))));
+        QVERIFY(QFile::exists(QString::fromStdString(
+            palimpsest::tests::source_file("resources/icons/" + icon.toStdString() + ".svg"))));
         QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // WM_CLASS of the program's windows
     }
 };
