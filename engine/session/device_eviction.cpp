@@ -33,6 +33,7 @@ void Session::DeviceEviction::evict(std::span<const AttendedLayer> layers, int32
 void Session::DeviceEviction::evict_layer(const AttendedLayer& attended, int32_t chunk, kernels::Phase phase)
 {
     const int32_t layer = attended.layer;
+    observed_.reset(); // set if an eviction failed
     lists_.append(layer, attended.first, attended.rows);
     lists_.lengths(layer, s_.cache_, sizes_);
     lists_.pin_new(layer, attended.first, attended.rows, s_.cache_);
