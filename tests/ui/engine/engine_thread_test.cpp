@@ -737,7 +737,8 @@ void EngineThreadTest::a_session_without_its_model_is_shown_as_text()
     QVERIFY(wait_until_idle());
     const auto before = facts();
     engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("other"));
-    for (const char* model : {"/no/such/model.gguf", tests::source_file("tests/fixtures/models/llama.f32.gguf")}) {
+    for (const std::string& model :
+         {std::string("/no/such/model.gguf"), tests::source_file("tests/fixtures/models/llama.f32.gguf")}) {
         const std::string sql = std::string("UPDATE sessions SET model = 'gone', options = json_set(options, "
                                             "'$.model', '") +
                                 model + "') WHERE name = 'other'";
