@@ -46,14 +46,17 @@ std::string text_of(const json& value)
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+CLI::Option* with_variable(CLI::Option* option, const std::string& variable)
+{
+    return option->description(option->get_description() + " [" + variable + "]")->envname(variable);
+}
+
 // Adds an option with its environment variable.
 template<class T>
 CLI::Option* add_without_config(CLI::App& command, CommonOptions& common, const std::string& name, T& value,
                                 const std::string& meaning)
 {
-    const std::string variable = variable_of(name);
-    CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
-    option->envname(variable);
+    CLI::Option* option = with_variable(command.add_option("--" + name, value, meaning), variable_of(name));
     common.is_given = [&command](Setting asked) {
         const CLI::Option* known = command.get_option_no_throw(CommandWording().setting(asked));
         return known && known->count() > 0;
@@ -180,8 +183,8 @@ void add_output_options(CLI::App& command, CommonOptions& o)
 
 void add_database_option(CLI::App& command, std::string& file)
 {
-    command.add_option("--db", file, "the session database instead of the user's own [PALIMPSEST_DB]")
-        ->envname("PALIMPSEST_DB");
+    with_variable(command.add_option("--db", file, "the session database instead of the user's own"),
+                  "PALIMPSEST_DB");
 }
 
 CLI::Option* add_session_option(CLI::App& command, std::string& name)
