@@ -169,7 +169,7 @@ protected:
         ConsoleListener listener(console, common_.events);
         ReadingMeter progress(listener,
                               documents.size() == 1 ? documents[0]->name()
-                                                    : std::to_string(documents.size()) + " documents",
+                                                    : console.wording.of(Text("{0} documents", documents.size())),
                               total_bytes(documents));
         Coverage all;
         uint64_t bytes_before = 0;
@@ -265,15 +265,14 @@ protected:
     {
         for (const Answer& a : answers)
             if (!common_.events && a.generated.end == engine::GenerateEnd::Full)
-                console.err << "answer:   "
-                            << console.wording.of(
-                                   Text("cut after {0} tokens: the cache is full; use a policy with a budget",
-                                        a.generated.tokens.size()))
+                console.err << console.wording.of(Text(
+                                   "answer:   cut after {0} tokens: the cache is full; use a policy with a budget",
+                                   a.generated.tokens.size()))
                             << '\n';
             else if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
-                console.err << "answer:   "
-                            << console.wording.of(Text("cut after {0} tokens; give a larger --max-tokens for more",
-                                                       a.generated.tokens.size()))
+                console.err << console.wording.of(
+                                   Text("answer:   cut after {0} tokens; give a larger --max-tokens for more",
+                                        a.generated.tokens.size()))
                             << '\n';
         write_receipt(console, common_.events, session, coverage, shown_protocol());
     }
@@ -575,7 +574,7 @@ private:
 
     void introduce(const std::string& question, size_t of, Console& console) const
     {
-        if (!common_.json && of > 1) console.out << "Q: " << visible(question) << "\nA: ";
+        if (!common_.json && of > 1) console.out << console.wording.of(Text("Q: {0}\nA: ", visible(question)));
     }
 
     void tell(const engine::Session& session, const Coverage& coverage, const std::vector<std::string>& sources,
