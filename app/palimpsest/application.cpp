@@ -8,7 +8,9 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/help.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/parse_problem.h"
 #include "engine/policy/named/nearest.h"
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
@@ -83,38 +85,41 @@ void check_subcommand(const CLI::App& app, std::span<const std::string> argument
                 near.empty() ? help : Text("did you mean '{0}'?", near));
 }
 
-std::string one_line(std::string text)
+Text version()
 {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    while (text.ends_with(' '))
-        text.pop_back();
-    return text;
-}
-
-std::string version()
-{
-    return std::string("palimpsest ") + PALIMPSEST_VERSION + " (cpu backend, SIMD " +
-           kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""})->simd_target() + ")";
+    return Text("palimpsest {0} (cpu backend, SIMD {1})", PALIMPSEST_VERSION,
+                kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""})->simd_target());
 }
 
 struct Program {
-    CLI::App app{"Reads documents of any length with a language model whose memory never grows past a budget.\n\n"
-                 "Examples:\n"
-                 "  palimpsest summarize book.txt\n"
-                 "  palimpsest ask report.md 'Who signed the contract?' 'What did it cost?'\n"
-                 "  palimpsest inspect book.txt --policy lacache --budget 512\n"
-                 "  palimpsest compare book.txt --policies treekv,streaming,lacache",
-                 "palimpsest"};
+    CLI::App app{
+        Text("Reads documents of any length with a language model whose memory never grows past a budget.\n\n"
+             "Examples:\n"
+             "  palimpsest summarize book.txt\n"
+             "  palimpsest ask report.md 'Who signed the contract?' 'What did it cost?'\n"
+             "  palimpsest inspect book.txt --policy lacache --budget 512\n"
+             "  palimpsest compare book.txt --policies treekv,streaming,lacache")
+            .english(),
+        "palimpsest"};
     std::vector<std::unique_ptr<Command>> all;
 
     Program()
     {
-        app.set_version_flag("--version", version, "print the version, the backends and the SIMD level");
+        app.set_help_flag("-h,--help", "Print this help message and exit");
+        app.set_version_flag("--version", std::string(), "print the version, the backends and the SIMD level");
         app.require_subcommand(0, 1);
         for (const MakeCommand make : commands)
             all.push_back(make(app));
     }
 };
+
+void print_help(CLI::App& app, Console& console)
+{
+    translate_help(app, console.wording);
+    const auto chosen = app.get_subcommands();
+    console.out << (chosen.empty() ? app.help() : chosen[0]->help());
+    finish_output(console.out);
+}
 
 void parse_and_run(const std::vector<std::string>& arguments, Console& console, Report& report)
 {
@@ -124,14 +129,12 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
         std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 expects reverse order
         program.app.parse(reversed);
     } catch (const CLI::CallForHelp&) {
-        const auto chosen = program.app.get_subcommands();
-        console.out << (chosen.empty() ? program.app.help() : chosen[0]->help());
-        return finish_output(console.out);
-    } catch (const CLI::CallForVersion& call) {
-        console.out << call.what() << '\n';
+        return print_help(program.app, console);
+    } catch (const CLI::CallForVersion&) {
+        console.out << console.wording.of(version()) << '\n';
         return finish_output(console.out);
     } catch (const CLI::ParseError& error) {
-        throw usage(Text::verbatim(one_line(error.what())), Text("see palimpsest --help"));
+        throw usage(parse_problem(error), Text("see palimpsest --help"));
     }
     for (const auto& command : program.all)
         if (command->chosen()) {
@@ -139,8 +142,7 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
             command->run(console);
             return finish_output(console.out);
         }
-    console.out << program.app.help();
-    finish_output(console.out);
+    print_help(program.app, console);
 }
 
 // Passes a stream's output on, and records whether anything was written.

@@ -46,14 +46,17 @@ std::string text_of(const json& value)
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+CLI::Option* with_variable(CLI::Option* option, const std::string& variable)
+{
+    return option->description(option->get_description() + " [" + variable + "]")->envname(variable);
+}
+
 // Adds an option with its environment variable.
 template<class T>
 CLI::Option* add_without_config(CLI::App& command, CommonOptions& common, const std::string& name, T& value,
                                 const std::string& meaning)
 {
-    const std::string variable = variable_of(name);
-    CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
-    option->envname(variable);
+    CLI::Option* option = with_variable(command.add_option("--" + name, value, meaning), variable_of(name));
     common.is_given = [&command](Setting asked) {
         const CLI::Option* known = command.get_option_no_throw(CommandWording().setting(asked));
         return known && known->count() > 0;
@@ -80,27 +83,8 @@ void add(CLI::App& command, CommonOptions& common, const std::string& name, T& v
 
 struct Described {
     const char* option;
-    const char* fallback;
+    Text fallback;
 };
-static_assert(engine::default_budget == 2048, "update the text below");
-constexpr Described described[] = {{"model", "a model of the models folder, or the shipped one"},
-                                   {"device", "auto"},
-                                   {"threads", "physical cores"},
-                                   {"simd", "best found"},
-                                   {"compute", "auto"},
-                                   {"policy", "treekv"},
-                                   {"budget", "min(2048, model context - chunk)"},
-                                   {"chunk", "512"},
-                                   {"positions", "auto"},
-                                   {"kv-type", "auto"},
-                                   {"seed", "0"},
-                                   {"temperature", "0"},
-                                   {"top-p", "1"},
-                                   {"top-k", "0"},
-                                   {"min-p", "0"},
-                                   {"repeat-penalty", "1.1 to summarize, else 1"},
-                                   {"max-tokens", "512 to summarize, 256 to ask"},
-                                   {"system", "none but the model's own"}};
 
 [[noreturn]] void bad_value(Text option, const std::string& value, Text remedy)
 {
@@ -180,8 +164,8 @@ void add_output_options(CLI::App& command, CommonOptions& o)
 
 void add_database_option(CLI::App& command, std::string& file)
 {
-    command.add_option("--db", file, "the session database instead of the user's own [PALIMPSEST_DB]")
-        ->envname("PALIMPSEST_DB");
+    with_variable(command.add_option("--db", file, "the session database instead of the user's own"),
+                  "PALIMPSEST_DB");
 }
 
 CLI::Option* add_session_option(CLI::App& command, std::string& name)
@@ -191,16 +175,35 @@ CLI::Option* add_session_option(CLI::App& command, std::string& name)
 
 std::vector<OptionOrigin> option_origins()
 {
+    static_assert(engine::default_budget == 2048, "update the text below");
+    static const Described described[] = {{"model", Text("a model of the models folder, or the shipped one")},
+                                          {"device", Text::verbatim("auto")},
+                                          {"threads", Text("physical cores")},
+                                          {"simd", Text("best found")},
+                                          {"compute", Text::verbatim("auto")},
+                                          {"policy", Text::verbatim("treekv")},
+                                          {"budget", Text("min(2048, model context - chunk)")},
+                                          {"chunk", Text::verbatim("512")},
+                                          {"positions", Text::verbatim("auto")},
+                                          {"kv-type", Text::verbatim("auto")},
+                                          {"seed", Text::verbatim("0")},
+                                          {"temperature", Text::verbatim("0")},
+                                          {"top-p", Text::verbatim("1")},
+                                          {"top-k", Text::verbatim("0")},
+                                          {"min-p", Text::verbatim("0")},
+                                          {"repeat-penalty", Text("1.1 to summarize, else 1")},
+                                          {"max-tokens", Text("512 to summarize, 256 to ask")},
+                                          {"system", Text("none but the model's own")}};
     std::vector<OptionOrigin> origins;
     for (const Described& d : described) {
         const std::string variable = variable_of(d.option);
         const auto set = config().find(d.option);
         if (const std::string value = environment(variable.c_str()); !value.empty())
-            origins.push_back({d.option, value, "environment (" + variable + ")"});
+            origins.push_back({d.option, Text::verbatim(value), Text("environment ({0})", variable)});
         else if (set != config().end())
-            origins.push_back({d.option, text_of(*set), "config.json"});
+            origins.push_back({d.option, Text::verbatim(text_of(*set)), Text::verbatim("config.json")});
         else
-            origins.push_back({d.option, d.fallback, "default"});
+            origins.push_back({d.option, d.fallback, Text("default")});
     }
     return origins;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/text.h"
 #include "storage/session/session_choice.h"
 
 namespace CLI {
@@ -38,7 +39,8 @@ CLI::Option* add_session_option(CLI::App& command, std::string& name);
 
 // Origin of an option's value, for `doctor`: "environment (PALIMPSEST_MODEL)", "config.json", "default".
 struct OptionOrigin {
-    std::string option, value, origin;
+    std::string option;
+    Text value, origin;
 };
 std::vector<OptionOrigin> option_origins();
 

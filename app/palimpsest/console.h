@@ -16,7 +16,7 @@ struct Console {
     bool out_is_terminal = false;
     bool err_is_terminal = false; // a progress line can be redrawn
     std::stop_token stop;         // requested by SIGINT or SIGTERM
-    CommandWording wording{};     // of errors and notices on `err`; English unless given
+    CommandWording wording{};     // of all that is for people; English unless given
 };
 
 } // namespace palimpsest::app

@@ -66,12 +66,14 @@ void Progress::draw(const storage::ReadingProgress& p)
     tenths_said_ = tenths;
 
     const engine::Telemetry& t = p.telemetry;
-    std::string line = "Reading " + visible(p.what) + "  ";
+    const CommandWording& wording = console_.wording;
+    std::string line = wording.of(Text("Reading {0}  ", visible(p.what)));
     if (p.share) line += std::to_string(static_cast<int>(*p.share * 100)) + " % - ";
-    line += format_count(t.tokens_seen) + " tokens - " + format_count(static_cast<uint64_t>(p.tokens_per_second)) +
-            " tok/s";
-    if (p.seconds_left) line += " - " + format_duration(*p.seconds_left) + " left";
-    line += " - cache " + format_bytes(t.cache_bytes) + ", full cache " + format_bytes(t.full_cache_bytes);
+    line += wording.of(Text("{0} tokens - {1} tok/s", format_count(t.tokens_seen),
+                            format_count(static_cast<uint64_t>(p.tokens_per_second))));
+    if (p.seconds_left) line += " - " + wording.of(Text("{0} left", format_duration(*p.seconds_left)));
+    line += " - " + wording.of(Text("cache {0}, full cache {1}", format_bytes(t.cache_bytes),
+                                    format_bytes(t.full_cache_bytes)));
     if (style_ == Style::Line)
         console_.err << '\r' << line.substr(0, terminal_columns() - 1) << "\x1b[K" << std::flush;
     else

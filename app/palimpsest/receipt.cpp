@@ -77,17 +77,16 @@ void write_receipt(Console& console, bool events, const engine::Session& session
                                          {"memory", memory_json(session.telemetry())},
                                          {"budgets", lengths_json(session)},
                                          {"pins", pins_json(session)}});
-    console.err << "model:    " << visible(storage::display_name(session.model())) << '\n';
-    if (protocol != storage::Protocol::Blind) console.err << "protocol: " << name_of(protocol) << '\n';
-    const CommandWording& wording = console.wording;
-    console.err << "coverage: " << wording.of(coverage.sentence())
-                << "\nreach:    " << wording.of(reach_sentence(map))
-                << "\nmemory:   " << wording.of(memory_sentence(session)) << std::endl;
+    const auto line = [&](const Text& text) { console.err << console.wording.of(text) << std::endl; };
+    line(Text("model:    {0}", visible(storage::display_name(session.model()))));
+    if (protocol != storage::Protocol::Blind) line(Text("protocol: {0}", name_of(protocol)));
+    line(Text("coverage: {0}", coverage.sentence()));
+    line(Text("reach:    {0}", reach_sentence(map)));
+    line(Text("memory:   {0}", memory_sentence(session)));
     for (const Text& remark : engine::session_remarks(session))
-        console.err << "model:    " << wording.of(remark) << '\n';
-    if (const Text lengths = lengths_sentence(session); !lengths.empty())
-        console.err << "kept:     " << wording.of(lengths) << std::endl;
-    if (!session.pins().empty()) console.err << "pins:     " << wording.of(pins_sentence(session)) << std::endl;
+        line(Text("model:    {0}", remark));
+    if (const Text lengths = lengths_sentence(session); !lengths.empty()) line(Text("kept:     {0}", lengths));
+    if (!session.pins().empty()) line(Text("pins:     {0}", pins_sentence(session)));
 }
 
 } // namespace palimpsest::app

@@ -46,7 +46,8 @@ std::vector<Row> rows_of(const engine::RetentionMap& map, const engine::MapFilte
 
 } // namespace
 
-std::string unicode_picture(const engine::RetentionMap& map, const engine::MapFilter& filter, int32_t columns)
+std::string unicode_picture(const engine::RetentionMap& map, const engine::MapFilter& filter, int32_t columns,
+                            const CommandWording& wording)
 {
     const std::vector<Row> rows = rows_of(map, filter);
     size_t label_width = 5;
@@ -56,7 +57,7 @@ std::string unicode_picture(const engine::RetentionMap& map, const engine::MapFi
         map.tokens_seen,
         static_cast<uint64_t>(std::max<int64_t>(8, columns - static_cast<int64_t>(label_width) - 2)));
 
-    std::string out = "layer\n";
+    std::string out = wording.of(Text("layer\n"));
     for (const Row& row : rows) {
         out += std::string(label_width - row.label.size(), ' ') + row.label + " │";
         for (uint64_t cell = 0; cell < cells; ++cell) {
@@ -77,7 +78,7 @@ std::string unicode_picture(const engine::RetentionMap& map, const engine::MapFi
     out += "\n" + std::string(label_width + 2, ' ') + "0";
     if (cells > last_token.size() + 1) out += std::string(cells - last_token.size() - 1, ' ') + last_token;
     return out + "\n" + std::string(label_width + 2, ' ') +
-           "token; a block's height is the share kept: ▁ few, █ all\n";
+           wording.of(Text("token; a block's height is the share kept: ▁ few, █ all\n"));
 }
 
 } // namespace palimpsest::app

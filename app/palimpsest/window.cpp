@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #ifdef PALIMPSEST_WITH_UI
+#include "app/palimpsest/wording.h"
 #include "ui/desktop/open_window.h"
 #endif
 
@@ -88,7 +89,8 @@ int run_window(int argc, char** argv, const std::vector<std::string>& arguments)
     for (const std::string& file : files_of(arguments))
         files.append(QString::fromStdString(file));
     const int code = ui::open_window(argc, argv, QStringLiteral(PALIMPSEST_VERSION), files);
-    if (code > 128) std::cerr << "palimpsest: stopped" << std::endl;
+    if (code > 128)
+        std::cerr << "palimpsest: " << CommandWording(language_of_environment()).of(Text("stopped")) << std::endl;
     return code;
 }
 

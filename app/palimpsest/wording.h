@@ -1,4 +1,4 @@
-// How the command words errors and notices: settings are its options, and steps are its subcommands.
+// How the command words what it prints for people: settings are its options, and steps are its subcommands.
 #pragma once
 
 #include <string>

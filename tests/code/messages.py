@@ -8,7 +8,8 @@ only). Ends with 1 if there is a finding.
 translations of such an object that are not empty; --prune removes those whose pattern is gone.
 
 A pattern is the literal of `Text("...")`, of a variable or member that is a Text, or of an emplace_back() to a list of
-them; and a clause for a Step, or a label for a Setting, in the wording of the command or the window. Findings are
+them; a clause for a Step, or a label for a Setting, in the wording of the command or the window; and the description of
+an option or subcommand, which --help translates. Findings are
 
 - a pattern with words that has no translation, and a translation whose pattern is gone;
 - holes that differ between pattern and translation, and a number of values that differs from that of the holes;
@@ -34,6 +35,10 @@ CODE_TABLE = "kernels/base/error_code.cpp"
 HOLE = re.compile(r"\{([0-9])\}")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 SUBCOMMAND = re.compile(r"\bpalimpsest [a-z]+")
+# Functions of the command whose first literal is a name, and whose second is its description.
+DESCRIBING = {
+    "add", "add_flag", "add_option", "add_subcommand", "add_without_config", "set_help_flag", "set_version_flag"
+}  # fmt: skip
 MEANT_FOR = {"emplace_back", "emplace", "emplace_front", "push_back"}
 
 Pattern = collections.namedtuple("Pattern", "text place values")  # values: their number, or None if it is unknown
@@ -66,6 +71,10 @@ def patterns_of(code, header=None):
             text = code.literal(*arguments[1]) if len(arguments) == 2 else None
             if text is not None and not OPTION.match(text):
                 yield Pattern(text, code.at(i), None)
+        if code.opens(i, "(") and code.word(i - 1) in DESCRIBING and code.path.startswith("app/"):
+            literals = [text for text in (code.literal(*a) for a in code.arguments(i)) if text is not None]
+            if len(literals) > 1:
+                yield Pattern(literals[1], code.at(i), None)
         if not code.opens(i, "({") or code.kind(i + 1) != "string" or code.kind(i - 1) != "name":
             continue
         name, before = code.words[i - 1], code.word(i - 2)

@@ -78,6 +78,11 @@ class Messages(Tree):
             ],
         )
 
+    def test_descriptions_of_options(self):
+        self.write("app/a.cpp", 'c->add_option("--to", to_, "a " "file")->check(f);\nadd("--from", from_);\n')
+        self.write("ui/a.cpp", 'add("a name", "no description");')
+        self.assertEqual(self.findings(), ["app/a.cpp:1: no translation of 'a file'"])
+
     def test_holes(self):
         self.write("kernels/a.cu", 'f(Text("{0} of {1}", a, b), Text("{0} left"));')
         self.translate(**{"{0} of {1}": "{0} von", "{0} left": "noch {0}"})

@@ -431,6 +431,26 @@ class CommandTest(unittest.TestCase):
         error = json.loads(self.run_command(*wrong, "--json", LC_ALL="de_DE.UTF-8").stderr)  # for scripts
         self.assertEqual((error["text"], error["hint"]), ("there is no such policy", "did you mean 'treekv'?"))
 
+    def test_help_and_output_are_in_the_language_of_the_environment(self):
+        german = {"LC_ALL": "de_DE.UTF-8"}
+        asking = self.succeeds("ask", "--help", **german).stdout.decode()
+        self.assertRegex(asking, r"^ein Dokument lesen .*\nAufruf: ask \[OPTIONEN\]")
+        self.assertRegex(asking, r"--budget TEXT .*\n? +behaltene Token je Schicht")
+        self.assertNotRegex(asking, r"Usage|Options:|REQUIRED")
+        self.assertIn("Beispiele:", self.succeeds(**german).stdout.decode())
+        self.assertIn(b"Usage: ask [OPTIONS]", self.succeeds("ask", "--help").stdout)
+        self.assertEqual(self.fails(2, "PAL-OPTION-01", "doctor", "--stear", **german),
+                         "palimpsest: Kommandozeile: unerwartetes Argument: --stear; siehe palimpsest --help [PAL-OPTION-01]")
+        self.assertEqual(self.succeeds("manual", **german).stdout, self.succeeds("manual").stdout)
+        read = self.succeeds("inspect", self.book, *SMALL, **german)
+        self.assertIn("Schicht\n", read.stdout.decode())
+        self.assertIn("\nAbdeckung:  ", read.stderr.decode())
+        self.assertIn("Vorgabe", self.succeeds("doctor", **german).stdout.decode())
+        for command in (("doctor",), ("models", "show", MODEL), ("policies", "show", "treekv")):  # for scripts
+            first, second = (json.loads(self.succeeds(*command, "--json", LC_ALL=name).stdout) for name in ("C", "de"))
+            self.assertEqual(list(first), list(second))
+        self.assertEqual(first, second)
+
     def test_missing_and_unsuitable_inputs_are_refused(self):
         self.fails(3, "PAL-DOC-00", "summarize", os.path.join(self.folder, "missing.txt"), *SMALL)
         self.fails(3, "PAL-MODEL-00", "summarize", self.book, "--model", "no-such-model")

@@ -91,21 +91,6 @@ protected:
         command_->add_flag("--reread", reread_, "read again what a state that cannot be used has lost");
     }
 
-    // Defines --steer and --question-last. `asked`: how the help refers to the question; `each_reads`: what it adds
-    // about several questions.
-    void define_protocols(const std::string& asked, const std::string& each_reads)
-    {
-        auto* steer = command_->add_flag("--steer", steer_,
-                                         "read with " + asked +
-                                             " in mind: its rows look at every chunk, so that "
-                                             "the policy keeps what they attend to" +
-                                             each_reads);
-        command_
-            ->add_flag("--question-last", question_last_,
-                       "document and " + asked + " are one input, as in the papers that compress prompts" +
-                           each_reads)
-            ->excludes(steer);
-    }
     Protocol protocol() const
     {
         return steer_ ? Protocol::Steered : question_last_ ? Protocol::QuestionLast : Protocol::Blind;
@@ -184,7 +169,7 @@ protected:
         ConsoleListener listener(console, common_.events);
         ReadingMeter progress(listener,
                               documents.size() == 1 ? documents[0]->name()
-                                                    : std::to_string(documents.size()) + " documents",
+                                                    : console.wording.of(Text("{0} documents", documents.size())),
                               total_bytes(documents));
         Coverage all;
         uint64_t bytes_before = 0;
@@ -280,15 +265,14 @@ protected:
     {
         for (const Answer& a : answers)
             if (!common_.events && a.generated.end == engine::GenerateEnd::Full)
-                console.err << "answer:   "
-                            << console.wording.of(
-                                   Text("cut after {0} tokens: the cache is full; use a policy with a budget",
-                                        a.generated.tokens.size()))
+                console.err << console.wording.of(Text(
+                                   "answer:   cut after {0} tokens: the cache is full; use a policy with a budget",
+                                   a.generated.tokens.size()))
                             << '\n';
             else if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
-                console.err << "answer:   "
-                            << console.wording.of(Text("cut after {0} tokens; give a larger --max-tokens for more",
-                                                       a.generated.tokens.size()))
+                console.err << console.wording.of(
+                                   Text("answer:   cut after {0} tokens; give a larger --max-tokens for more",
+                                        a.generated.tokens.size()))
                             << '\n';
         write_receipt(console, common_.events, session, coverage, shown_protocol());
     }
@@ -386,7 +370,13 @@ public:
         command_->add_flag("--each", each_, "a summary of each document instead of one of all");
         common_.sampler.repeat_penalty = summary_repeat_penalty;
         define_common();
-        define_protocols("the prompt", "");
+        auto* steer = command_->add_flag("--steer", steer_,
+                                         "read with the prompt in mind: its rows look at every chunk, so that "
+                                         "the policy keeps what they attend to");
+        command_
+            ->add_flag("--question-last", question_last_,
+                       "document and the prompt are one input, as in the papers that compress prompts")
+            ->excludes(steer);
     }
 
     void run(Console& console) override
@@ -472,7 +462,15 @@ public:
             ->capture_default_str()
             ->check(&holds_a_question);
         define_common();
-        define_protocols("the question", "; with several questions, the document is read for each");
+        auto* steer = command_->add_flag(
+            "--steer", steer_,
+            "read with the question in mind: its rows look at every chunk, so that the policy keeps what they "
+            "attend to; with several questions, the document is read for each");
+        command_
+            ->add_flag("--question-last", question_last_,
+                       "document and the question are one input, as in the papers that compress prompts; with "
+                       "several questions, the document is read for each")
+            ->excludes(steer);
     }
 
     void run(Console& console) override
@@ -576,7 +574,7 @@ private:
 
     void introduce(const std::string& question, size_t of, Console& console) const
     {
-        if (!common_.json && of > 1) console.out << "Q: " << visible(question) << "\nA: ";
+        if (!common_.json && of > 1) console.out << console.wording.of(Text("Q: {0}\nA: ", visible(question)));
     }
 
     void tell(const engine::Session& session, const Coverage& coverage, const std::vector<std::string>& sources,

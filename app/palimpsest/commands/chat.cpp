@@ -103,8 +103,9 @@ public:
             session.pin(common_.pins);
         LineEditor editor(console, common_.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
-            console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
-                        << " tokens; /help for commands, /quit to leave" << std::endl;
+            console.err << console.wording.of(Text("session '{0}', {1} tokens; /help for commands, /quit to leave",
+                                                   visible(name), format_count(session.session().tokens_seen())))
+                        << std::endl;
         talk(session, editor, console);
         const bool saved = session.store_turns();
         if (saved && console.stop.stop_requested())
@@ -134,7 +135,7 @@ private:
                 if (!turn->token().stop_requested() || console.stop.stop_requested() || interrupted_at_prompt)
                     break;
                 interrupted_at_prompt = true;
-                console.err << "\n(once more, or /quit, to leave)" << std::endl;
+                console.err << '\n' << console.wording.of(Text("(once more, or /quit, to leave)")) << std::endl;
                 continue;
             }
             interrupted_at_prompt = false;
@@ -260,14 +261,14 @@ private:
         try {
             if (word == "/quit" || word == "/exit") return false;
             if (word == "/help")
-                console.err
-                    << "/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
-                       "/pin     what is never evicted; /pin TEXT or /pin 0-99 adds to it\n"
-                       "/save    save now (done after every turn)\n/undo    take the last turn back\n"
-                       "/strip   free the saved cache, keep the text, and leave\n"
-                       "/quit    leave; Ctrl-C stops an answer\n";
+                console.err << console.wording.of(
+                    Text("/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
+                         "/pin     what is never evicted; /pin TEXT or /pin 0-99 adds to it\n"
+                         "/save    save now (done after every turn)\n/undo    take the last turn back\n"
+                         "/strip   free the saved cache, keep the text, and leave\n"
+                         "/quit    leave; Ctrl-C stops an answer\n"));
             else if (word == "/map")
-                console.err << unicode_picture(session.session().retention(), {}, 80);
+                console.err << unicode_picture(session.session().retention(), {}, 80, console.wording);
             else if (word == "/memory")
                 write_receipt(console, common_.events, session.session(), session.coverage(),
                               protocol_of_session(session.question()));
@@ -281,8 +282,10 @@ private:
                 return strip(session, console);
             else {
                 const std::string near = engine::nearest(word, known);
-                console.err << "there is no " << visible(word)
-                            << (near.empty() ? "; see /help" : "; did you mean " + near + "?") << '\n';
+                console.err << console.wording.of(
+                                   near.empty() ? Text("there is no {0}; see /help", visible(word))
+                                                : Text("there is no {0}; did you mean {1}?", visible(word), near))
+                            << '\n';
             }
             console.err.flush();
         } catch (const Error& error) {
@@ -296,16 +299,18 @@ private:
         const size_t begin = line.find_first_not_of(" \t", std::string_view("/pin").size());
         if (begin != std::string::npos) session.pin({line.substr(begin)});
         if (session.session().pins().empty())
-            console.err << "nothing is pinned; /pin TEXT or /pin 0-99 pins a passage\n";
+            console.err << console.wording.of(Text("nothing is pinned; /pin TEXT or /pin 0-99 pins a passage"));
         else
-            console.err << console.wording.of(pins_sentence(session.session())) << '\n';
+            console.err << console.wording.of(pins_sentence(session.session()));
+        console.err << '\n';
     }
 
     bool strip(StoredSession& session, Console& console) const
     {
         const uint64_t freed = session.strip();
-        console.err << format_bytes(freed) << " freed; its " << format_count(session.session().tokens_seen())
-                    << " tokens are read again when it goes on\n";
+        console.err << console.wording.of(Text("{0} freed; its {1} tokens are read again when it goes on",
+                                               format_bytes(freed), format_count(session.session().tokens_seen())))
+                    << '\n';
         return false;
     }
 

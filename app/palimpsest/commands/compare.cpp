@@ -51,7 +51,7 @@ struct Contender {
     engine::SessionOptions options; // with defaults resolved
     int32_t budget = 0;             // see budget_of()
     PolicyReport policy;
-    std::string lengths; // lengths of its lists, if they differ from the budget
+    Text lengths; // lengths of its lists, if they differ from the budget
     Protocol protocol = Protocol::Blind;
     engine::Telemetry telemetry;
     engine::RetentionMap map;
@@ -205,7 +205,7 @@ private:
                 .options = session.options(),
                 .budget = budget_of(session),
                 .policy = PolicyReport::of(session),
-                .lengths = for_scripts(lengths_sentence(session)),
+                .lengths = lengths_sentence(session),
                 .protocol = stored.question().empty() ? Protocol::Blind : Protocol::Steered,
                 .telemetry = session.telemetry(),
                 .map = session.retention(),
@@ -218,13 +218,15 @@ private:
               Console& console) const
     {
         if (common_.json) return write_json(console.out, json(model, contenders, coverage));
-        console.out << table(contenders);
+        console.out << table(contenders, console.wording);
         for (const Contender& c : contenders)
-            console.out << '\n' << title(c) << '\n' << unicode_picture(c.map, {}, 80);
+            console.out << '\n'
+                        << title(c, console.wording) << '\n'
+                        << unicode_picture(c.map, {}, 80, console.wording);
         if (common_.events)
             write_event(console.err, {{"event", "receipt"}, {"coverage", coverage.json()}});
         else
-            console.err << "coverage: " << console.wording.of(coverage.sentence()) << std::endl;
+            console.err << console.wording.of(Text("coverage: {0}", coverage.sentence())) << std::endl;
     }
 
     Contender read(const std::shared_ptr<const engine::Model>& model, const std::string& policy,
@@ -251,19 +253,19 @@ private:
         c.tokens_per_second = reading.tokens_per_second();
         c.telemetry = session.telemetry();
         c.policy = PolicyReport::of(session);
-        c.lengths = for_scripts(lengths_sentence(session));
+        c.lengths = lengths_sentence(session);
         c.map = session.retention();
         c.loss = reading.losses().all();
         return c;
     }
 
-    static std::string title(const Contender& c)
+    static std::string title(const Contender& c, const CommandWording& wording)
     {
         const std::string settings =
-            c.options.policy.text() + ", budget " + std::to_string(c.budget) + ", chunk " +
-            std::to_string(c.options.chunk) + ", " + name_of(c.options.positions) + " positions" +
+            wording.of(Text("{0}, budget {1}, chunk {2}, {3} positions", c.options.policy.text(), c.budget,
+                            c.options.chunk, name_of(c.options.positions))) +
             (c.protocol == Protocol::Blind ? "" : std::string(", ") + name_of(c.protocol)) +
-            (c.lengths.empty() ? "" : "\nkept: " + c.lengths);
+            (c.lengths.empty() ? "" : "\n" + wording.of(Text("kept: {0}", c.lengths)));
         return c.loss ? settings : visible(c.spec) + ": " + settings;
     }
 
@@ -276,13 +278,14 @@ private:
         return text;
     }
 
-    static std::string table(const std::vector<Contender>& contenders)
+    static std::string table(const std::vector<Contender>& contenders, const CommandWording& wording)
     {
         const bool computed = contenders[0].loss.has_value();
-        std::string out =
-            (computed ? "policy " : "session") +
-            std::string(
-                "                        budget  perplexity    tok/s       cache  full cache  median age\n");
+        std::string out = wording.of(computed ? Text("policy                         budget  perplexity    tok/s   "
+                                                     "    cache  full cache  median age")
+                                              : Text("session                        budget  perplexity    tok/s   "
+                                                     "    cache  full cache  median age"));
+        out += '\n';
         bool cut = false;
         for (const Contender& c : contenders) {
             const engine::Telemetry& t = c.telemetry;
@@ -295,11 +298,12 @@ private:
             out += line;
             cut = cut || !c.complete;
         }
-        if (cut && computed) out += "* grows with what is read: read only as far as the model's context\n";
-        if (cut && !computed) out += "* not read to the end\n";
-        if (computed) out += "tok/s includes the loss of every token\n";
+        if (cut && computed)
+            out += wording.of(Text("* grows with what is read: read only as far as the model's context\n"));
+        if (cut && !computed) out += wording.of(Text("* not read to the end\n"));
+        if (computed) out += wording.of(Text("tok/s includes the loss of every token\n"));
         if (contenders.size() < 2) return out;
-        out += "\noverlap of the kept sets, % of either\n";
+        out += wording.of(Text("\noverlap of the kept sets, % of either\n"));
         for (size_t i = 0; i < contenders.size(); ++i) {
             char line[64];
             std::snprintf(line, sizeof line, "%-30s", shown(contenders[i]).c_str());

@@ -134,19 +134,20 @@ public:
 private:
     static void print(const std::vector<Check>& checks, const std::vector<OptionOrigin>& options, Console& console)
     {
+        const CommandWording& wording = console.wording;
         console.out << "palimpsest " << PALIMPSEST_VERSION << '\n';
         for (const Check& check : checks) {
-            console.out << (check.good ? "ok    " : "WRONG ") << for_scripts(check.name) << ": "
-                        << visible(for_scripts(check.found));
-            if (!check.remedy.empty()) console.out << "; " << visible(for_scripts(check.remedy));
+            console.out << visible(wording.of(check.good ? Text("ok    {0}: {1}", check.name, check.found)
+                                                         : Text("WRONG {0}: {1}", check.name, check.found)));
+            if (!check.remedy.empty()) console.out << "; " << visible(wording.of(check.remedy));
             console.out << '\n';
         }
-        console.out << "\nconfiguration: " << visible(config_path())
-                    << "\nmodels folder: " << visible(models_folder().string()) << "\n\noptions in force\n";
+        console.out << wording.of(Text("\nconfiguration: {0}\nmodels folder: {1}\n\noptions in force\n",
+                                       visible(config_path()), visible(models_folder().string())));
         for (const OptionOrigin& option : options)
             console.out << "  " << option.option
                         << std::string(16 - std::min<size_t>(15, option.option.size()), ' ')
-                        << visible(option.value) << "  (" << option.origin << ")\n";
+                        << visible(wording.of(option.value)) << "  (" << wording.of(option.origin) << ")\n";
     }
 
     static void print_json(const std::vector<Check>& checks, const ordered_json& gpu,
@@ -160,7 +161,9 @@ private:
                              {"remedy", for_scripts(check.remedy)}});
         ordered_json in_force = ordered_json::array();
         for (const OptionOrigin& option : options)
-            in_force.push_back({{"option", option.option}, {"value", option.value}, {"origin", option.origin}});
+            in_force.push_back({{"option", option.option},
+                                {"value", for_scripts(option.value)},
+                                {"origin", for_scripts(option.origin)}});
         write_json(console.out, {{"schema", "palimpsest.doctor/1"},
                                  {"version", PALIMPSEST_VERSION},
                                  {"checks", found},

@@ -40,7 +40,7 @@ struct Measurement {
     std::string input;
     std::string policy;
     ordered_json policy_description;
-    std::string kept;     // lengths of its lists, if they differ from the budget
+    Text kept;            // lengths of its lists, if they differ from the budget
     bool complete = true; // false: a policy without a budget has filled its cache
     int32_t chunk = 0;
     engine::Loss loss;
@@ -106,7 +106,7 @@ public:
         if (common_.json)
             write_json(console.out, json(*model, all));
         else
-            console.out << table(all);
+            console.out << table(all, console.wording);
         for (const Measurement& m : all)
             check_complete(m.coverage, common_.require_complete, m.input);
     }
@@ -154,7 +154,7 @@ private:
         if (m.coverage.complete()) m.words = tokens.words;
         m.telemetry = session.telemetry();
         m.policy_description = policy_json(session);
-        m.kept = for_scripts(lengths_sentence(session));
+        m.kept = lengths_sentence(session);
         return m;
     }
 
@@ -163,40 +163,46 @@ private:
         return m.words == 0 ? 0 : std::exp(m.loss.total / static_cast<double>(m.words));
     }
 
-    std::string table(const std::vector<Measurement>& all) const
+    static std::string decimal(double number, int digits, int width = 0)
     {
-        std::string out = std::string(name_of(Protocol::Blind)) + "; perplexity = exp of the mean loss per token\n";
+        char text[64];
+        std::snprintf(text, sizeof text, "%*.*f", width, digits, number);
+        return text;
+    }
+
+    static std::string padded_count(uint64_t number, size_t width)
+    {
+        std::string text = format_count(number);
+        text.resize(std::max(text.size(), width), ' ');
+        return text;
+    }
+
+    std::string table(const std::vector<Measurement>& all, const CommandWording& wording) const
+    {
+        std::string out =
+            wording.of(Text("{0}; perplexity = exp of the mean loss per token\n", name_of(Protocol::Blind)));
         for (const Measurement& m : all) {
-            char line[256];
-            out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "  chunk " +
-                   std::to_string(m.chunk) + "  " + m.policy_description["positions"].get<std::string>() +
-                   " positions\n";
-            if (!m.kept.empty()) out += "  kept: " + m.kept + "\n";
-            for (const auto& [length, loss] : m.by_length) {
-                std::snprintf(line, sizeof line, "  first %-12s perplexity %10.4f\n", format_count(length).c_str(),
-                              loss.perplexity());
-                out += line;
-            }
+            out += wording.of(Text("{0}  {1}  budget {2}  chunk {3}  {4} positions\n", m.input, m.policy,
+                                   m.policy_description["budget"].dump(), m.chunk,
+                                   m.policy_description["positions"].get<std::string>()));
+            if (!m.kept.empty()) out += wording.of(Text("  kept: {0}\n", m.kept));
+            for (const auto& [length, loss] : m.by_length)
+                out += wording.of(Text("  first {0} perplexity {1}\n", padded_count(length, 12),
+                                       decimal(loss.perplexity(), 4, 10)));
             for (const uint64_t length : m.unreached)
-                out += "  first " + format_count(length) + ": n/a, fewer tokens were read\n";
+                out += wording.of(Text("  first {0}: n/a, fewer tokens were read\n", format_count(length)));
             if (m.complete) {
-                std::snprintf(line, sizeof line, "  %-18s perplexity %10.4f  loss %.5f",
-                              format_count(m.loss.tokens).c_str(), m.loss.perplexity(), m.loss.mean());
-                out += line;
-                if (m.words > 0) {
-                    std::snprintf(line, sizeof line, "  per word %.2f", per_word(m));
-                    out += line;
-                }
+                out += wording.of(Text("  {0} perplexity {1}  loss {2}", padded_count(m.loss.tokens, 18),
+                                       decimal(m.loss.perplexity(), 4, 10), decimal(m.loss.mean(), 5)));
+                if (m.words > 0) out += wording.of(Text("  per word {0}", decimal(per_word(m), 2)));
                 out += "\n";
             } else {
-                std::snprintf(
-                    line, sizeof line,
-                    "  all tokens         n/a: it keeps everything and is full after %s (perplexity %.4f so far)\n",
-                    format_count(m.loss.tokens + 1).c_str(), m.loss.perplexity());
-                out += line;
+                out += wording.of(Text(
+                    "  all tokens         n/a: it keeps everything and is full after {0} (perplexity {1} so far)\n",
+                    format_count(m.loss.tokens + 1), decimal(m.loss.perplexity(), 4)));
             }
-            out += "  " + for_scripts(m.coverage.sentence()) + "; cache " + format_bytes(m.telemetry.cache_bytes) +
-                   "\n";
+            out += wording.of(
+                Text("  {0}; cache {1}\n", m.coverage.sentence(), format_bytes(m.telemetry.cache_bytes)));
         }
         return out;
     }

@@ -136,7 +136,8 @@ private:
             return write_json(console.out, document);
         }
         if (map_file_.empty())
-            console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
+            console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80,
+                                           console.wording);
         write_receipt(console, common_.events, session, report.coverage, protocol_of_session(report.question));
     }
 

@@ -34,14 +34,14 @@ using storage::source_name;
 using storage::with_names;
 
 // Describes the chat template used: the model's own, or plain with the reason.
-std::string framing_of(const engine::ModelFiles& files)
+Text framing_of(const engine::ModelFiles& files)
 {
-    if (files.vocabulary.kind == Vocabulary::Kind::None) return "none: the model has no tokenizer";
+    if (files.vocabulary.kind == Vocabulary::Kind::None) return Text("none: the model has no tokenizer");
     try {
         const engine::Tokenizer tokenizer(files.vocabulary);
-        return for_scripts(engine::ChatTemplate(files.vocabulary, tokenizer).description());
+        return engine::ChatTemplate(files.vocabulary, tokenizer).description();
     } catch (const Error& error) {
-        return "none: " + for_scripts(error.text());
+        return Text("none: {0}", error.text());
     }
 }
 
@@ -53,12 +53,12 @@ ordered_json all_for_scripts(const std::vector<Text>& texts)
     return all;
 }
 
-std::string tokenizer_of(const Vocabulary& vocabulary)
+Text tokenizer_of(const Vocabulary& vocabulary)
 {
-    if (vocabulary.kind == Vocabulary::Kind::None) return "none: it takes token ids only";
+    if (vocabulary.kind == Vocabulary::Kind::None) return Text("none: it takes token ids only");
     const bool is_sentencepiece =
         vocabulary.kind == Vocabulary::Kind::SpmPieces || vocabulary.kind == Vocabulary::Kind::SpmModel;
-    return is_sentencepiece ? "sentencepiece" : "byte-level BPE";
+    return is_sentencepiece ? Text::verbatim("sentencepiece") : Text("byte-level BPE");
 }
 
 // Memory that a session of this model needs, and the largest budget that fits on this machine.
@@ -78,14 +78,15 @@ struct Fit {
         largest_budget = planner.largest_budget(options, 1);
     }
 
-    std::string sentence() const
+    Text sentence() const
     {
         const auto count = [](int32_t n) { return format_count(static_cast<uint64_t>(n)); };
-        std::string text = format_bytes(session) + " for a budget of " + count(budget) + ", beside the file; " +
-                           format_bytes(available) + " available: ";
-        text += largest_budget > 0 ? "budgets up to " + count(largest_budget) + " fit" : "no budget fits";
-        if (file + session > available) text += ", and the file does not stay in memory, which is slow";
-        return text;
+        const Text fitting =
+            largest_budget > 0 ? Text("budgets up to {0} fit", count(largest_budget)) : Text("no budget fits");
+        const Text text("{0} for a budget of {1}, beside the file; {2} available: {3}", format_bytes(session),
+                        count(budget), format_bytes(available), fitting);
+        if (file + session <= available) return text;
+        return Text("{0}, and the file does not stay in memory, which is slow", text);
     }
 };
 
@@ -147,15 +148,25 @@ private:
         const auto [found, notes] = storage::find_models(storage::model_folders(), storage::FindDetail::Headers);
         const fs::path chosen = default_or_none();
         if (json_) return list_json(found, notes, chosen, console);
-        std::vector<std::array<std::string, 5>> rows = {{"NAME", "SOURCE", "SIZE", "ARCHITECTURE", "TYPE"}};
+        const CommandWording& wording = console.wording;
+        std::vector<std::array<std::string, 5>> rows = {{wording.of(Text("NAME")), wording.of(Text("SOURCE")),
+                                                         wording.of(Text("SIZE")), wording.of(Text("ARCHITECTURE")),
+                                                         wording.of(Text("TYPE"))}};
         for (const FoundModel& model : found)
             rows.push_back({(is_same(model.path, chosen) ? "* " : "  ") + visible(model.name),
-                            for_scripts(source_name(model.source)), format_bytes(model.bytes),
+                            wording.of(source_name(model.source)), format_bytes(model.bytes),
                             visible(model.architecture), visible(model.type)});
         rows[0][0].insert(0, "  ");
         write_table(rows, console.out);
         for (const Text& note : notes)
             write_note(console, false, note);
+    }
+
+    // Characters, not bytes.
+    static size_t width_of(const std::string& text)
+    {
+        return static_cast<size_t>(
+            std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
     }
 
     static void write_table(const std::vector<std::array<std::string, 5>>& rows, std::ostream& out)
@@ -164,10 +175,10 @@ private:
         std::array<size_t, 5> widths{};
         for (const auto& row : rows)
             for (size_t i = 0; i < row.size(); ++i)
-                widths[i] = std::max(widths[i], row[i].size());
+                widths[i] = std::max(widths[i], width_of(row[i]));
         for (const auto& row : rows) {
             for (size_t i = 0; i < last; ++i)
-                out << row[i] << std::string(widths[i] - row[i].size() + 2, ' ');
+                out << row[i] << std::string(widths[i] - width_of(row[i]) + 2, ' ');
             out << row[last] << '\n';
         }
     }
@@ -212,22 +223,26 @@ private:
         return engine::cache_bytes(c, shown_type, most) - most * cache_bytes_per_token(c);
     }
 
-    static std::string cache_sentence(const engine::ModelConfig& c)
+    static Text cache_sentence(const engine::ModelConfig& c)
     {
         const std::string each = format_bytes(cache_bytes_per_token(c));
         const int32_t local = c.layers - engine::layers_without_window(c);
-        if (local == 0) return each + " per token kept in every layer and head (16 bit)";
+        if (local == 0) return Text("{0} per token kept in every layer and head (16 bit)", each);
         int32_t least = c.context, most = 0;
         for (int32_t l = 0; l < c.layers; ++l)
             if (const int32_t window = c.plan(l).window; window > 0)
                 least = std::min(least, window), most = std::max(most, window);
         const auto count = [](int32_t n) { return format_count(static_cast<uint64_t>(n)); };
-        const std::string windows = " see a window of " + count(least) +
-                                    (least < most ? " to " + count(most) : "") + " tokens and take up to " +
-                                    format_bytes(window_cache_bytes(c)) + " together (16 bit)";
-        if (local == c.layers) return "all layers" + windows;
-        return each + " per token kept, in " + std::to_string(c.layers - local) + " of " +
-               std::to_string(c.layers) + " layers; the others" + windows;
+        const Text window =
+            least < most ? Text("{0} to {1}", count(least), count(most)) : Text::verbatim(count(least));
+        const std::string taken = format_bytes(window_cache_bytes(c));
+        if (local == c.layers)
+            return Text("all layers see a window of {0} tokens and take up to {1} together (16 bit)", window,
+                        taken);
+        return Text(
+            "{0} per token kept, in {1} of {2} layers; the others see a window of {3} tokens and take up to "
+            "{4} together (16 bit)",
+            each, c.layers - local, c.layers, window, taken);
     }
 
     static void show_json(const engine::ModelFiles& f, const Fit& fit, Console& console)
@@ -258,10 +273,10 @@ private:
                                    {"session_bytes", fit.session},
                                    {"largest_budget", fit.largest_budget}}},
                                  {"has_tokenizer", f.vocabulary.kind != Vocabulary::Kind::None},
-                                 {"tokenizer", tokenizer_of(f.vocabulary)},
+                                 {"tokenizer", for_scripts(tokenizer_of(f.vocabulary))},
                                  {"normalizer", f.vocabulary.normalizer},
                                  {"chat_template", f.vocabulary.chat_template},
-                                 {"framing", framing_of(f)},
+                                 {"framing", for_scripts(framing_of(f))},
                                  {"fingerprint", f.fingerprint},
                                  {"warnings", all_for_scripts(f.warnings)}});
     }
@@ -269,28 +284,24 @@ private:
     static void show_text(const engine::ModelFiles& f, const Fit& fit, Console& console)
     {
         const engine::ModelConfig& c = f.config;
-        const auto line = [&](const char* label, const std::string& value) {
-            console.out << label << visible(value) << '\n';
-        };
-        line("name          ", storage::model_title(f));
-        line("file          ", f.path.string());
-        line("format        ",
-             f.format + ", " + std::string(kernels::info(c.stored_type).name) + ", " + format_bytes(f.file_bytes));
-        line("architecture  ",
-             c.architecture + ", " + format_count(static_cast<uint64_t>(f.parameters)) + " parameters");
-        line("layers        ", std::to_string(c.layers) + ", width " + std::to_string(c.dim) + ", feed-forward " +
-                                   std::to_string(c.ffn));
-        line("heads         ", std::to_string(c.heads) + " query, " + std::to_string(c.kv_heads) +
-                                   " key-value, of " + std::to_string(c.head_dim));
-        line("context       ", format_count(static_cast<uint64_t>(c.context)) + " tokens");
-        line("vocabulary    ", format_count(static_cast<uint64_t>(c.vocabulary)));
-        line("tokenizer     ", tokenizer_of(f.vocabulary));
-        line("framing       ", framing_of(f));
-        line("cache         ", cache_sentence(c));
-        line("memory        ", fit.sentence());
-        line("fingerprint   ", f.fingerprint);
+        const auto line = [&](const Text& text) { console.out << visible(console.wording.of(text)) << '\n'; };
+        const auto count = [](auto n) { return format_count(static_cast<uint64_t>(n)); };
+        line(Text("name          {0}", storage::model_title(f)));
+        line(Text("file          {0}", f.path.string()));
+        line(Text("format        {0}, {1}, {2}", f.format, kernels::info(c.stored_type).name,
+                  format_bytes(f.file_bytes)));
+        line(Text("architecture  {0}, {1} parameters", c.architecture, count(f.parameters)));
+        line(Text("layers        {0}, width {1}, feed-forward {2}", c.layers, c.dim, c.ffn));
+        line(Text("heads         {0} query, {1} key-value, of {2}", c.heads, c.kv_heads, c.head_dim));
+        line(Text("context       {0} tokens", count(c.context)));
+        line(Text("vocabulary    {0}", count(c.vocabulary)));
+        line(Text("tokenizer     {0}", tokenizer_of(f.vocabulary)));
+        line(Text("framing       {0}", framing_of(f)));
+        line(Text("cache         {0}", cache_sentence(c)));
+        line(Text("memory        {0}", fit.sentence()));
+        line(Text("fingerprint   {0}", f.fingerprint));
         for (const Text& warning : f.warnings)
-            line("note          ", for_scripts(warning));
+            line(Text("note          {0}", warning));
     }
 
     void verify(const engine::ModelFiles& f, Console& console) const
@@ -303,8 +314,9 @@ private:
                                             {"fingerprint", f.fingerprint},
                                             {"xxh3_128", hash},
                                             {"valid", true}});
-        console.out << visible(f.path.string()) << ": valid, " << format_bytes(f.file_bytes) << ", XXH3-128 "
-                    << hash << '\n';
+        console.out << console.wording.of(Text("{0}: valid, {1}, XXH3-128 {2}", visible(f.path.string()),
+                                               format_bytes(f.file_bytes), hash))
+                    << '\n';
     }
 
     // Returns the model's name if it is unambiguous, because a name stays valid when a newer snapshot of the model
@@ -320,6 +332,14 @@ private:
             } catch (const Error&) { // the name is ambiguous
             }
         return fs::absolute(path).lexically_normal().string();
+    }
+
+    static void say_default(const std::string& name, const fs::path& path, bool none_is_set, Console& console)
+    {
+        const std::string shown = visible(name), place = visible(path.string());
+        console.out << console.wording.of(none_is_set ? Text("default model: {0} ({1}), none is set", shown, place)
+                                                      : Text("default model: {0} ({1})", shown, place))
+                    << '\n';
     }
 
     void use(Console& console) const
@@ -344,8 +364,7 @@ private:
                                      {"name", model_name(path)},
                                      {"path", path.string()}});
         else
-            console.out << "default model: " << visible(set.empty() ? model_name(path) : set) << " ("
-                        << visible(path.string()) << (undo ? "), none is set" : ")") << '\n';
+            say_default(set.empty() ? model_name(path) : set, path, undo, console);
         if (const char* variable = std::getenv("PALIMPSEST_MODEL"); variable && *variable)
             write_note(console, false, Text("PALIMPSEST_MODEL is set, and comes before the default"));
     }

@@ -55,7 +55,7 @@ private:
             all.push_back(describe(policy));
             if (!json_)
                 console.out << policy.name << std::string(16 - std::min<size_t>(15, policy.name.size()), ' ')
-                            << for_scripts(policy.keeps) << '\n';
+                            << console.wording.of(policy.keeps) << '\n';
         }
         if (json_) write_json(console.out, {{"schema", "palimpsest.policies/1"}, {"policies", all}});
     }
@@ -77,15 +77,15 @@ private:
             document.update(describe(*policy));
             return write_json(console.out, document);
         }
-        console.out << policy->name << "\n  " << for_scripts(policy->keeps) << "\n\n  signals    "
-                    << for_scripts(policy->signals) << "\n  cost       " << for_scripts(policy->cost)
-                    << "\n  positions  " << for_scripts(policy->positions) << "\n  paper      "
-                    << for_scripts(policy->paper) << "\n";
-        if (!policy->parameters.empty()) console.out << "\n  parameters (NAME:key=value,key=value)\n";
+        const CommandWording& wording = console.wording;
+        console.out << policy->name << "\n  " << wording.of(policy->keeps) << "\n\n"
+                    << wording.of(Text("  signals    {0}\n  cost       {1}\n  positions  {2}\n  paper      {3}\n",
+                                       policy->signals, policy->cost, policy->positions, policy->paper));
+        if (!policy->parameters.empty())
+            console.out << wording.of(Text("\n  parameters (NAME:key=value,key=value)\n"));
         for (const engine::ParameterInfo& p : policy->parameters)
             console.out << "    " << p.key << std::string(16 - std::min<size_t>(15, p.key.size()), ' ')
-                        << for_scripts(p.meaning) << "; default " << for_scripts(p.default_text) << ", "
-                        << for_scripts(p.range) << '\n';
+                        << wording.of(Text("{0}; default {1}, {2}", p.meaning, p.default_text, p.range)) << '\n';
     }
 
     CLI::App *policies_ = nullptr, *list_ = nullptr, *show_ = nullptr;

@@ -104,7 +104,7 @@ public:
             return;
         }
         if (!common_.events && protocol == Protocol::Steered)
-            console.err << "question: " << visible(session.question()) << '\n';
+            console.err << console.wording.of(Text("question: {0}", visible(session.question()))) << '\n';
         write_receipt(console, common_.events, session.session(), coverage, protocol);
     }
 

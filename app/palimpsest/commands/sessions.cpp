@@ -40,14 +40,14 @@ std::string utc(int64_t milliseconds)
     return text;
 }
 
-const char* role_name(storage::Role role)
+Text role_name(storage::Role role)
 {
-    return role == storage::Role::User ? "user" : "assistant";
+    return role == storage::Role::User ? Text("user") : Text("assistant");
 }
 
-const char* state_name(storage::MessageState state)
+Text state_name(storage::MessageState state)
 {
-    constexpr const char* names[] = {"growing", "complete", "stopped", "cut"};
+    static const Text names[] = {Text("growing"), Text("complete"), Text("stopped"), Text("cut")};
     return names[std::min<size_t>(static_cast<size_t>(state), std::size(names) - 1)];
 }
 
@@ -139,7 +139,8 @@ private:
             all.push_back(summary(*store, info));
         if (json_) return write_json(console.out, {{"schema", "palimpsest.sessions/1"}, {"sessions", all}});
         for (const ordered_json& s : all)
-            console.out << visible(s["name"].get<std::string>()) << '\t' << format_count(s["tokens"]) << " tokens\t"
+            console.out << visible(s["name"].get<std::string>()) << '\t'
+                        << console.wording.of(Text("{0} tokens", format_count(s["tokens"]))) << '\t'
                         << format_bytes(s["state_bytes"]) << '\t' << s["changed"].get<std::string>() << '\t'
                         << visible(s["model"].get<std::string>()) << '\n';
     }
@@ -173,8 +174,8 @@ private:
         }
         auto& messages = result["messages"] = ordered_json::array();
         for (const Message& m : store->conversations.messages(info.id)) {
-            messages.push_back({{"role", role_name(m.role)},
-                                {"state", m.damaged ? "damaged" : state_name(m.state)},
+            messages.push_back({{"role", for_scripts(role_name(m.role))},
+                                {"state", for_scripts(m.damaged ? Text("damaged") : state_name(m.state))},
                                 {"text", m.text}});
             if (!in_stream.contains(m.id)) messages.back()["replaced"] = true;
         }
@@ -182,26 +183,35 @@ private:
         for (const SnapshotInfo& s : store->snapshots.of(info.id))
             states.push_back({{"tokens_seen", s.tokens_seen}, {"bytes", s.bytes}, {"saved", utc(s.created_ms)}});
         if (json_) return write_json(console.out, result);
-        console.out << visible(info.name) << ", " << visible(info.model_name) << ", last used "
-                    << utc(info.changed_ms) << '\n';
-        if (result["question"].is_string())
-            console.out << "question  " << visible(result["question"].get<std::string>()) << '\n';
-        if (result["system"].is_string())
-            console.out << "system    " << visible(result["system"].get<std::string>()) << '\n';
-        for (const ordered_json& d : documents)
-            console.out << "document  " << visible(d["title"].get<std::string>()) << ", "
-                        << format_count(d["tokens"]) << " tokens, " << format_count(d["sections"].size())
-                        << (d["sections"].size() == 1 ? " section (" : " sections (")
-                        << visible(d["source"].get<std::string>()) << ")\n";
-        for (const ordered_json& s : states)
-            console.out << "state     at " << format_count(s["tokens_seen"]) << " tokens, "
-                        << format_bytes(s["bytes"]) << ", " << s["saved"].get<std::string>() << '\n';
-        for (const ordered_json& m : messages) {
-            const std::string state = m["state"];
+        print(info, result, console);
+    }
+
+    // The words of a JSON document are patterns, too.
+    static void print(const SessionInfo& info, const ordered_json& details, Console& console)
+    {
+        const CommandWording& wording = console.wording;
+        const auto shown = [](const ordered_json& text) { return visible(text.get<std::string>()); };
+        const auto line = [&](const Text& text) { console.out << wording.of(text) << '\n'; };
+        line(Text("{0}, {1}, last used {2}", visible(info.name), visible(info.model_name), utc(info.changed_ms)));
+        if (details["question"].is_string()) line(Text("question  {0}", shown(details["question"])));
+        if (details["system"].is_string()) line(Text("system    {0}", shown(details["system"])));
+        for (const ordered_json& d : details["documents"]) {
+            const std::string title = shown(d["title"]), tokens = format_count(d["tokens"]),
+                              source = shown(d["source"]);
+            const size_t sections = d["sections"].size();
+            line(sections == 1 ? Text("document  {0}, {1} tokens, 1 section ({2})", title, tokens, source)
+                               : Text("document  {0}, {1} tokens, {2} sections ({3})", title, tokens,
+                                      format_count(sections), source));
+        }
+        for (const ordered_json& s : details["states"])
+            line(Text("state     at {0} tokens, {1}, {2}", format_count(s["tokens_seen"]), format_bytes(s["bytes"]),
+                      s["saved"].get<std::string>()));
+        for (const ordered_json& m : details["messages"]) {
+            const std::string state = m["state"], role = wording.pattern(m["role"].get<std::string>());
             console.out << '\n'
-                        << m["role"].get<std::string>() << (state == "complete" ? "" : " (" + state + ")")
-                        << (m.contains("replaced") ? ", replaced by the next" : "") << ":\n"
-                        << visible(m["text"].get<std::string>()) << '\n';
+                        << role << (state == "complete" ? "" : " (" + wording.pattern(state) + ")")
+                        << (m.contains("replaced") ? wording.of(Text(", replaced by the next")) : "") << ":\n"
+                        << shown(m["text"]) << '\n';
         }
     }
 
@@ -248,7 +258,7 @@ private:
                                             {"name", info.name},
                                             {"document_tokens", tokens},
                                             {"valid", true}});
-        console.out << visible(info.name) << ": valid\n";
+        console.out << console.wording.of(Text("{0}: valid", visible(info.name))) << '\n';
     }
 
     void strip(Console&)
@@ -280,7 +290,9 @@ private:
             write_json(console.out,
                        {{"schema", "palimpsest.gc/1"}, {"bytes", size}, {"sessions_stripped", stripped}});
         else
-            console.out << format_bytes(size) << ", " << stripped << " sessions stripped of their caches\n";
+            console.out << console.wording.of(
+                               Text("{0}, {1} sessions stripped of their caches", format_bytes(size), stripped))
+                        << '\n';
         if (size > *most)
             throw Error(ErrorKind::Failed, ErrorCode::DatabaseAboveLimit, Text("database"),
                         Text("the text alone takes {0}", format_bytes(size)), Text(Step::RemoveSessions));
