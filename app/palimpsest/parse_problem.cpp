@@ -20,8 +20,7 @@ std::string one_line(std::string text)
     return text;
 }
 
-// The parts of the text before, between and behind the marks, which follow one another in it; empty if one of them
-// is not there.
+// Splits the text at the marks, which must occur in it in this order; returns nothing if one is missing.
 Parts parts_at(std::string_view text, std::initializer_list<std::string_view> marks)
 {
     Parts parts;
@@ -35,7 +34,7 @@ Parts parts_at(std::string_view text, std::initializer_list<std::string_view> ma
     return parts;
 }
 
-// Of an option's value: "NAME: what is wrong".
+// The message is "NAME: what is wrong".
 Text invalid_value(const std::string& message)
 {
     if (const Parts p = parts_at(message, {": Value ", " not in range ", " to "}); !p.empty())

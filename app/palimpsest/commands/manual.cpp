@@ -138,9 +138,8 @@ private:
                "won.\n"
                ".TP\n.B PALIMPSEST_PLUGINS\nfolder of the GPU plugin, \\fIlibpalimpsest-cuda.so\\fR, in place of "
                "that of the program and \\fI../lib/palimpsest\\fR beside it\n"
-               ".TP\n.B LC_ALL, LC_MESSAGES, LANG\nthe language of errors and notes on standard error: the first "
-               "one that "
-               "is set and not empty; German (\\fIde\\fR), otherwise English. Output and JSON are in English\n"
+               ".TP\n.B LC_ALL, LC_MESSAGES, LANG\nthe language of help, errors, notes and results: the first one "
+               "that is set and not empty; German (\\fIde\\fR), otherwise English. JSON is in English\n"
             << ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/palimpsest/config.json\noptions, as a JSON object\n"
             << ".TP\n.I $XDG_DATA_HOME/palimpsest/models/\nmodels that \\fB\\-\\-model\\fR finds by name\n";
     }
