@@ -105,8 +105,8 @@ std::optional<T> parse_number(std::string_view text)
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
-    // config.json gives no default here: a name in it is a name of the list of models, whereas this option's value
-    // is tried as a path first.
+    // config.json gives no default here: default_model() reads its "model" and takes a bare name from the list of
+    // models even if a file has that name. The value of this option is tried as a path first.
     add_without_config(
         command, o, "model", o.model,
         "a .gguf file, a Hugging Face folder, or a name of 'models list'; absent: the default model");

@@ -60,8 +60,8 @@ public:
     // arrived. If the sink throws, the remaining steps are applied without it and the exception is rethrown. Does
     // nothing when called from the sink.
     void sync(std::vector<TokenList>& lists, const SyncSink& sink);
-    // Like sync(), but only for steps logged before the second-latest switch_log(): newer ones may still be
-    // running.
+    // Like sync(), but leaves out the newest steps, those logged since the last switch_log() but one: they may
+    // still be running.
     void sync_earlier(std::vector<TokenList>& lists, const SyncSink& sink);
     bool is_synced() const { return steps_.empty(); }
     bool is_syncing() const { return syncing_; }
@@ -101,7 +101,7 @@ private:
     std::vector<uint32_t> words_;   // dropped ranks; those not yet downloaded are placeholders
     bool awaits_ = false;           // the dropped ranks of a generated token have not arrived
     size_t awaited_steps_ = 0;      // how many of the last steps_ are that token's
-    size_t awaited_base_ = 0;       // index in words_ from which its dropped ranks go
+    size_t awaited_base_ = 0;       // index in words_ of that token's dropped ranks
     bool syncing_ = false;
     std::vector<std::vector<uint32_t>> dropped_; // scratch
     std::vector<const TokenList*> heads_;        // scratch

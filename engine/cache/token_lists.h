@@ -33,7 +33,7 @@ public:
 
     // Lists in host memory are always synced. sync() downloads the eviction log and applies it to the host's lists.
     virtual void sync() {}
-    // Applies only the steps logged before the second-latest switch_log(), so it need not wait for newer ones.
+    // Like sync(), but leaves out the steps logged since the last switch_log() but one, so as not to wait for them.
     virtual void sync_earlier() {}
     virtual void switch_log() {}
     virtual bool is_syncing() const { return false; }

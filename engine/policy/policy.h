@@ -162,7 +162,8 @@ public:
     // one observe and select without a chunk; after that nothing is evicted any more.
     virtual bool waits_for_end() const { return false; }
     virtual void end_prefill() {}
-    // Called on a policy that replaces one whose prefill has ended: with schedule=once it never evicts.
+    // Called on a new policy that replaces one whose prefill has ended. With schedule=once the new policy then
+    // never evicts, because its one eviction would have been at that end.
     virtual void resume_ended() {}
 
     // Saves and restores cursors and levels. restore throws Error (Failed) if the bytes do not fit this policy.

@@ -11,8 +11,9 @@ namespace palimpsest::engine {
 // Cost: the scores of the compared blocks.
 class BlockPairs final : public Selection {
 public:
-    // `unit`: entries per block. Without `by_score` the left block is always kept. REQUIRES: every list has slots
-    // for at least one block, and behind them unit - 1 recent entries, into which the last block may reach.
+    // `unit`: entries per block; `slots`: entries of every list, at least `unit`. Without `by_score` the left block
+    // of a pair is always kept. The right block of the last pair may hold, and evict, the oldest unit - 1 recent
+    // entries. REQUIRES: that many recent entries.
     BlockPairs(int32_t layers, int32_t unit, int32_t slots, bool by_score);
 
     void select(int32_t layer, std::span<const ListCut> heads,

@@ -16,7 +16,8 @@ struct ReadPlan {
     int32_t others = 0; // retrieval pages besides the last
     int32_t window = 0; // > 0: sees only this many newest ranks; REQUIRES: no retrieval
 
-    // For a list that is read whole: the first visible rank; `seen` is the number of visible ranks.
+    // For a list that is read whole: first() is the first visible rank, seen() the number of visible ranks, that of
+    // the new token included.
     __host__ __device__ int32_t first(int32_t used) const
     {
         return window > 0 && used >= window ? used + 1 - window : 0;

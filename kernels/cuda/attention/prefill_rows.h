@@ -11,13 +11,13 @@ namespace palimpsest::kernels::cuda {
 // undefined in tiles of 64 ranks that no row attends to.
 struct RotatedRows {
     DType type = DType::F32;       // of queries and keys
-    const void* queries = nullptr; // [kv_heads, query_stride, head_dim]; q k is a logit over log 2
+    const void* queries = nullptr; // [kv_heads, query_stride, head_dim]; q k = logit * log2(e), for exp2
     const void* keys = nullptr;    // [kv_heads, key_stride, head_dim], by rank
     int64_t query_stride = 0, key_stride = 0;
     const int32_t* used = nullptr; // device [kv_heads]
     int32_t dim = 0, group = 1, rows = 0;
     int32_t window = 0; // as in AttendArgs
-    float soft_cap = 0; // of logits over log 2; 0: none
+    float soft_cap = 0; // of logits * log2(e); 0: none
 
     // The first rank that a row attends to, if it could see `visible` ranks without a window.
     __host__ __device__ int32_t first_rank(int32_t visible) const

@@ -1,6 +1,6 @@
-// A block handles 64 ranks of a KV head, a warp 16 of them. The keys stay in registers as the left operand, while
-// the block reads one tile of 64 query rows after the other, so that the four lanes that share a rank keep its sum
-// over all rows.
+// A block handles 64 ranks of a KV head, each of its four warps 16. A warp keeps its keys in registers as the left
+// operand, and the block goes through the query rows in tiles of 64. A lane adds up its part of the signals of two
+// ranks over all these rows; at the end, the four lanes that share a rank add their parts.
 #include "kernels/cuda/attention/tensor_signals.h"
 
 #include "kernels/cuda/device/async_copy.h"

@@ -19,7 +19,7 @@ public:
 
     void reserve(); // allocates now; throws Error
     void begin();   // discards copies that an error left unfinished
-    // A later copy, or finish, writes `host`. Throws Error.
+    // Starts a copy. `host` is complete only after finish(), and must stay valid until then. Throws Error.
     void copy(std::byte* host, const std::byte* device, size_t bytes, cudaStream_t stream);
     void finish();
 

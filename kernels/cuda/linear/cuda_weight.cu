@@ -24,7 +24,7 @@ constexpr int q8_0_units = sizeof(BlockQ8_0) / sizeof(uint16_t);
 // Rows in the file's layout, on the device.
 struct StoredRows {
     const void* data;
-    int64_t first; // index of the first row within the part
+    int64_t first; // number, within this part of the weight (HostMatrix), of the row that `data` begins with
     int32_t paired_head_dim;
 };
 

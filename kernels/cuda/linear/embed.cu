@@ -46,7 +46,8 @@ void embed(const EmbedArgs& args, CudaContext& context)
     if (count == 0) return;
     for ([[maybe_unused]] const int32_t id : args.ids)
         assert(args.device_id != nullptr || (id >= 0 && id < args.table->rows()));
-    context.wait_for_aside(); // a new token begins, and its attention may read lists that the branch evicts from
+    context.wait_for_aside(); // a new token begins, and its attention may read lists from which work on the Aside
+                              // still evicts
     const int32_t* ids = args.device_id != nullptr ? args.device_id : context.send(args.ids);
     const Launch shape{.grid = dim3(static_cast<unsigned>(count)), .block = dim3(threads)};
     int64_t first_row = 0;

@@ -64,8 +64,9 @@ struct Tile {
     __device__ static StagedLoad load(float4* staged, int at) { return {staged + at, sums(staged) + at * groups}; }
 };
 
-// Stages x times the norm's weight, columns from `begin` on, in the planes of Tile: lanes that each read their own
-// load then read adjacent float4. Returns the thread's part of the sum of squares of x.
+// Stages x times the norm's weight, columns from `begin` on, in the planes of Tile: the same float4 of neighbouring
+// loads is adjacent, so the lanes of a warp read neighbouring float4. Returns the thread's part of the sum of
+// squares of x.
 template<DType type>
 __device__ float stage(float4* staged, const RowSource& source, const float* x, int64_t begin, bool aligned)
 {

@@ -1,4 +1,5 @@
-// The feed-forward layer, SwiGLU or GEGLU (Shazeer 2020, eq. 6, without biases).
+// The feed-forward layer, SwiGLU or GEGLU (Shazeer 2020, eq. 6, without biases). Host code; the kernels are those
+// of gemv.h (decode) and gemm.h (prefill).
 #include <algorithm>
 
 #include "kernels/cuda/device/kernels.h"

@@ -222,7 +222,8 @@ private Q_SLOTS:
         QCOMPARE(compare(model_, job, {})->phase, CompareState::Phase::Finished);
         const std::clock_t whole = std::clock() - begin;
         // Stops after a quarter of the total processor time, within the first policy's chunk. Repeats if a busy
-        // machine wakes the stopper too late; a stop that waits for the end of the chunk always finds tokens read.
+        // machine wakes the stopper only after that chunk. Code that finishes the chunk before it stops would have
+        // read tokens in every attempt, and fail below.
         std::shared_ptr<const CompareState> state;
         for (int attempt = 0; attempt < 50 && (!state || state->results[0].tokens_read > 0); ++attempt) {
             std::stop_source stop;

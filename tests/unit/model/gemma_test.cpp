@@ -278,7 +278,7 @@ TEST_CASE("the soft cap that Ollama's first conversions gave Gemma 3 1B is not u
     CHECK(load(b).config.logit_soft_cap == 0.0f);
     b.set_f32("gemma3.final_logit_softcapping", 20.0f);
     CHECK(load(b).config.logit_soft_cap == 20.0f);
-    b = tiny_gemma3(); // of another size
+    b = tiny_gemma3(); // has one layer, so it is not the 1B model, which has 26
     b.set_f32("gemma3.rope.global.freq_base", 1e6f);
     b.set_f32("gemma3.final_logit_softcapping", 30.0f);
     CHECK(load(b).config.logit_soft_cap == 30.0f);

@@ -86,7 +86,7 @@ TEST_CASE("treekv: the worked example, step by step")
     CHECK(stream.kept(0, 0) == Tokens{0, 1, 2, 3});
     for (const TreeStep& step : tree_steps) {
         CAPTURE(step.seen);
-        // A cursor at the end of the region equals one at its start.
+        // The region has four entries; cursor 4, behind the last one, means the same as cursor 0.
         CHECK(stream.state_words().at(0) % 4 == step.idx);
         stream.feed(1);
         CHECK(stream.evicted(0, 0) == Tokens{step.evicted});

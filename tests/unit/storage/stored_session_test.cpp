@@ -327,8 +327,8 @@ TEST_CASE("losing the device while an answer is regenerated loses no data")
         session.regenerate(seeded(2), tokens(answer_tokens));
         if (session.lost_device().empty()) return true;
         ++lost;
-        // The plugin has its own kernels, with a SIMD target that no other test has fixed: logits may differ in
-        // bits.
+        // The plugin has its own copy of the kernels, whose SIMD target no other test can have pinned: its logits
+        // may differ in bits from the program's.
         CHECK(session.session().tokens_seen() == other.session().tokens_seen());
         CHECK(session.session().retention().tokens == other.session().retention().tokens);
         CHECK(session.session().options().sampler == seeded(2));
