@@ -33,13 +33,16 @@ void Session::DeviceEviction::evict(std::span<const AttendedLayer> layers, int32
 void Session::DeviceEviction::evict_layer(const AttendedLayer& attended, int32_t chunk, kernels::Phase phase)
 {
     const int32_t layer = attended.layer;
-    observed_.reset(); // set if an eviction failed
     lists_.append(layer, attended.first, attended.rows);
     lists_.lengths(layer, s_.cache_, sizes_);
     lists_.pin_new(layer, attended.first, attended.rows, s_.cache_);
     s_.policy_->plan(layer, sizes_, lists_.pinned_tokens(layer), chunk_plan_);
     lists_.send(chunk_plan_);
     lists_.accumulate(layer, attended.question_rows, attended.signals);
+    const struct Forget { // an observation that fails must not go to a later step
+        std::optional<AttendedLayer>& observed;
+        ~Forget() { observed.reset(); }
+    } forget{observed_};
     if (s_.observer_) {
         lists_.sync(); // before observed_ is set, so that earlier steps do not go to the observer
         view_lists(layer);
@@ -48,7 +51,6 @@ void Session::DeviceEviction::evict_layer(const AttendedLayer& attended, int32_t
     lists_.evict(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
                  s_.policy_->selection_rule(), s_.cache_);
     if (observed_) lists_.sync();
-    observed_.reset();
     count(chunk_plan_);
 }
 

@@ -189,6 +189,9 @@ class Tidy(Tree):
 for last; do :; done
 grep -Hn bad "$last" "$(dirname "$last")/a.h" | sed 's/^\\([^:]*:[0-9]*\\):.*/\\1:1: warning: it is bad [some-check]/'
 echo "/usr/include/x.h:1:1: warning: of another project [some-check]"
+grep -q moc "$last" || exit 0
+echo "$last:1:1: error: 'b_test.moc' file not found [clang-diagnostic-error]"
+exit 1
 """
 
     def setUp(self):
@@ -240,6 +243,12 @@ echo "/usr/include/x.h:1:1: warning: of another project [some-check]"
         self.assertIn("NOT checked, because 1 files are the limit: 1 files\n  engine/a.cpp\n", told)
         told = self.tidy("--base", "HEAD", "--seconds", "-1", status=0)
         self.assertIn("NOT checked, because -1 s are the limit: 2 files\n  engine/a.cpp\n  engine/c.cpp\n", told)
+
+    def test_a_source_that_the_build_has_not_generated_is_no_finding(self):
+        self.write("engine/b.cpp", "moc\n")
+        self.assertIn("0 findings in 1 of 1 source files", self.tidy("--base", "HEAD", status=0))
+        self.write("engine/b.cpp", "moc\nbad\n")
+        self.assertIn("engine/b.cpp:2: it is bad [some-check]\n", self.tidy("--base", "HEAD", status=1))
 
     def test_without_a_base_nothing_is_checked(self):
         self.assertIn("skipped", self.tidy(status=77))

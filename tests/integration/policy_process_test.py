@@ -6,7 +6,7 @@ import os
 import signal
 
 from patience import PATIENCE
-from session_harness import FULL, MODEL, SANITIZED, SMALL, ProgramTest, run, text
+from session_harness import FULL, MODEL, AT_CI_LEVEL, SMALL, ProgramTest, run, text
 
 CONTEXT = 256  # of the fixture model
 KEEPS_ALL = ("full", "quest", "twilight")
@@ -283,7 +283,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual(self.state("s"), state)
 
     def test_a_reading_that_was_stopped_continues_bit_for_bit(self):
-        book = self.file("long.txt", text(200000 if FULL else 8000 if SANITIZED else 20000, 3))
+        book = self.file("long.txt", text(200000 if FULL else 8000 if AT_CI_LEVEL else 20000, 3))
         for policy, question in [("snapkv", "who wrote the book?"), ("h2o:budget=auto", "was the sea calm?"),
                                  *((name, None) for name in RAGGED)]:
             with self.subTest(policy=policy):

@@ -20,7 +20,7 @@ from patience import PATIENCE, wait_until
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"  # before a release
-SANITIZED = os.environ.get("PALIMPSEST_TEST_LEVEL") == "ci"  # the program is ten times slower
+AT_CI_LEVEL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "ci"  # for programs under sanitizers, ten times slower
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
 GROWING, COMPLETE, STOPPED, CUT = range(4)  # states of a stored message
 WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]

@@ -14,12 +14,12 @@ import termios
 import time
 
 from patience import PATIENCE, wait_until
-from session_harness import CUT, FIXTURES, FULL, GROWING, MODEL, PROGRAM, SANITIZED, SMALL, STOPPED, ProgramTest, Terminal, run, text
+from session_harness import CUT, FIXTURES, FULL, GROWING, MODEL, PROGRAM, AT_CI_LEVEL, SMALL, STOPPED, ProgramTest, Terminal, run, text
 
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
 SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
 PASTES_UNMARKED = b"\x1b[?2004l"
-LONG = 300000 if FULL else 15000 if SANITIZED else 60000  # words
+LONG = 300000 if FULL else 15000 if AT_CI_LEVEL else 60000  # words
 
 
 class SessionTest(ProgramTest):
@@ -277,7 +277,7 @@ class SessionTest(ProgramTest):
         self.assertGreater(total, 40)
         # Nearly all writes belong to a transaction of the import or of a checkpoint. The number of checkpoints
         # depends on the clock, so a run may have fewer writes than the one that was counted.
-        moments = 60 if FULL else 6 if SANITIZED else 20
+        moments = 60 if FULL else 6 if AT_CI_LEVEL else 20
         killed = 0
         for i in range(moments):
             name = "cut %d" % i

@@ -6,12 +6,12 @@ import sqlite3
 import time
 
 from patience import PATIENCE, wait_until
-from session_harness import FULL, SANITIZED, SMALL, ProgramTest, run, text
+from session_harness import FULL, AT_CI_LEVEL, SMALL, ProgramTest, run, text
 
 
 class TwoProcessTest(ProgramTest):
     def test_readers_during_a_reading_see_complete_states(self):
-        book = self.file("book.txt", text(600000 if FULL else 15000 if SANITIZED else 60000, 3))
+        book = self.file("book.txt", text(600000 if FULL else 15000 if AT_CI_LEVEL else 60000, 3))
         other = self.file("other.txt", text(1200, 4))
         self.run_command("read", other, "--session", "other", *SMALL)
         ask = lambda session: self.document("ask", "--session", session, "who?", "--max-tokens", "16")

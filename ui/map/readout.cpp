@@ -29,8 +29,8 @@ QString MapReadout::text_of(const MapScene& scene, const std::optional<MapCell>&
     if (!scene.map || scene.window.length() == 0) return {};
     if (cell) return cell_sentence(*cell, facts_of(*scene.map, *cell), scene.map->tokens_seen);
     return tr("%1 tokens read, %2 to %3 shown")
-        .arg(count_text(scene.map->tokens_seen), count_text(scene.window.first()),
-             count_text(std::ceil(scene.window.last())));
+        .arg(count_text(scene.map->tokens_seen), count_text(static_cast<uint64_t>(scene.window.first())),
+             count_text(static_cast<uint64_t>(std::ceil(scene.window.last())) - 1));
 }
 
 } // namespace palimpsest::ui

@@ -28,6 +28,7 @@
 #include "ui/map/lists.h"
 #include "ui/map/painter.h"
 #include "ui/map/place.h"
+#include "ui/map/readout.h"
 #include "ui/map/table.h"
 
 using namespace palimpsest;
@@ -161,6 +162,7 @@ private Q_SLOTS:
     void the_highest_layer_is_on_top_and_heads_follow_expanded_layers();
     void the_visible_range_stays_within_the_stream();
     void zoom_keeps_the_token_under_the_cursor();
+    void the_readout_names_the_first_and_the_last_visible_token();
     void columns_cover_whole_tokens_and_leave_none_out();
     void cells_equal_a_plain_count_data();
     void cells_equal_a_plain_count();
@@ -234,6 +236,14 @@ void MapTest::the_visible_range_stays_within_the_stream()
     QCOMPARE(zoomed.last(), 200.0);
     zoomed.set_length(150);
     QCOMPARE(zoomed.last(), 150.0);
+}
+
+void MapTest::the_readout_names_the_first_and_the_last_visible_token()
+{
+    QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+    const MapScene scene = scene_of(synthetic_map({.tokens = 30'000}));
+    QCOMPARE(MapReadout::text_of(scene, {}), QStringLiteral("30,000 tokens read, 0 to 29,999 shown"));
+    QCOMPARE(MapReadout::text_of({}, {}), QString());
 }
 
 void MapTest::zoom_keeps_the_token_under_the_cursor()

@@ -119,7 +119,7 @@ TEST_CASE("the number of threads changes no bit of a wide model")
                                 .ffn = 1056,
                                 .vocabulary = 700,
                                 .weight_scale = 0.1f};
-    const int32_t budget = at_ci_level() ? 260 : 1100;
+    const int32_t budget = at_ci_level() ? 560 : 1100;
     const auto tokens = tokens_of(budget + 400, 5, 700);
     for (const std::string policy : {"treekv", "lacache"}) {
         std::vector<Outcome> outcomes;
