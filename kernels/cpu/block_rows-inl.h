@@ -81,8 +81,8 @@ HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_
     }
 }
 
-// The dot product of a row: each scale multiplies the sum of its group, each offset the sum of the group's
-// activations. Prefetches in software, because the hardware prefetcher stops at page boundaries.
+// The dot product of a row: each scale multiplies the sum of its group's products, each offset the sum of the
+// group's activations. Prefetches in software, because the hardware prefetcher stops at memory page boundaries.
 template<DType type>
 float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t cols)
 {

@@ -35,8 +35,8 @@ template<class Function, class D>
 HWY_INLINE void gate_at(D d, const float* HWY_RESTRICT gate, const float* HWY_RESTRICT up, float* HWY_RESTRICT y)
 {
     const auto g = hn::LoadU(d, gate);
-    // Exp requires an exponent <= 88; from there on, the result is below 1e-36 anyway. Min propagates a NaN only in
-    // its second operand.
+    // Exp requires an exponent <= 88; beyond it, the exact 1 / (1 + e^exponent) is below 1e-38 anyway. Min
+    // propagates a NaN only in its second operand.
     const auto e = Exp(d, hn::Min(hn::Set(d, 88.0f), Function::Exponent(d, g)));
     hn::StoreU(hn::Mul(hn::Div(g, hn::Add(hn::Set(d, 1.0f), e)), hn::LoadU(d, up)), d, y);
 }

@@ -21,10 +21,10 @@ namespace palimpsest::storage {
 struct StoredOptions {
     SessionChoice choice;
     double checkpoint_seconds = 60;
-    bool reread = false;                     // read the text again if every checkpoint is refused
-    bool read_only = false;                  // never write to the database; new tokens stay in memory
-    bool again = false;                      // add a file that was read before as a further document
-    bool talks = false;                      // a new session is a chat: its sampling is stored with it
+    bool reread = false;    // read the text again if every checkpoint is refused
+    bool read_only = false; // never write to the database; new tokens stay in memory
+    bool again = false;     // read a file as one more document even if this session has read it before
+    bool talks = false;     // a new session is a chat: its sampling is stored with it
     std::optional<std::string> question{};   // known while documents are read (Protocol::Steered)
     Text question_option{Setting::Question}; // the option that gave it, for error messages
     bool tells_catching_up = false;          // report progress to the listener while catching up, too

@@ -89,7 +89,7 @@ struct Replayed {
     int32_t chunk = 64;
     int32_t budget = 48;
     Pins pins{};
-    std::vector<TokenId> probe{}; // question rows that follow every prefill chunk
+    std::vector<TokenId> question{}; // question rows that follow every prefill chunk
 };
 
 // One engine session and its two references.
@@ -112,9 +112,9 @@ public:
                                               .pinned = tokens_of(setting.pins),
                                               .context = c_.context,
                                               .chunk = setting.chunk}),
-          probe_(setting.probe)
+          question_(setting.question)
     {
-        session_.set_question_ids(probe_);
+        session_.set_question_ids(question_);
         session_.set_observer([this](const Selection& s) { dumps_.emplace_back(s); });
     }
 
@@ -157,9 +157,9 @@ private:
     template<class Run>
     void step(std::span<const TokenId> tokens, bool is_decoding, Run run)
     {
-        const std::span<const TokenId> probe = is_decoding ? std::span<const TokenId>() : probe_;
+        const std::span<const TokenId> question = is_decoding ? std::span<const TokenId>() : question_;
         policy_.append(static_cast<int>(tokens.size()));
-        expect_signals(static_cast<int>(tokens.size()), static_cast<int>(probe.size()));
+        expect_signals(static_cast<int>(tokens.size()), static_cast<int>(question.size()));
         const bool has_signals = !expected_.empty();
         const auto sink = [&](int layer, int head, int row, const std::vector<std::vector<double>>& attention) {
             expected_[at(layer, head)].add_row(row, attention);
@@ -168,9 +168,9 @@ private:
         const auto retriever = [&](int layer, const auto& queries, const auto& keys) {
             return retrieved(policy_.settings(), layer, queries, keys, margin_);
         };
-        if (!probe.empty()) look_back(tokens, probe, sink);
+        if (!question.empty()) look_back(tokens, question, sink);
         const std::vector<double> logits = stream_.feed(
-            tokens, has_signals && probe.empty() ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
+            tokens, has_signals && question.empty() ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
             retrieves ? ReferenceStream::Retriever(retriever) : ReferenceStream::Retriever());
         dumps_.clear();
         run();
@@ -202,11 +202,11 @@ private:
     }
 
     // Feeds the chunk and the question rows as one chunk to a copy of the stream.
-    void look_back(std::span<const TokenId> chunk, std::span<const TokenId> probe,
+    void look_back(std::span<const TokenId> chunk, std::span<const TokenId> question,
                    const ReferenceStream::RowSink& sink)
     {
         std::vector<TokenId> both(chunk.begin(), chunk.end());
-        both.insert(both.end(), probe.begin(), probe.end());
+        both.insert(both.end(), question.begin(), question.end());
         ReferenceStream(stream_).feed(both, sink);
         ++steered_chunks;
     }
@@ -323,7 +323,7 @@ private:
     ReferenceStream stream_;
     Session session_;
     ReferencePolicy policy_;
-    std::vector<TokenId> probe_;
+    std::vector<TokenId> question_;
     std::vector<ReferenceSignals> expected_; // [layers * kv_heads], empty for policies without signals
     std::vector<Dump> dumps_;
     double margin_ = 1; // smallest relative difference that decided what a retrieval policy reads
@@ -505,7 +505,7 @@ TEST_CASE("policies: with question rows policies agree with the slow references"
     const Replayed setting{.policy = policy,
                            .positions = positions,
                            .chunk = 16,
-                           .probe = random_tokens(5, model->config().vocabulary, 23)};
+                           .question = random_tokens(5, model->config().vocabulary, 23)};
     Replay replay(model, setting);
     replay.feed(random_tokens(170, model->config().vocabulary, 11)); // the last chunk is short
     replay.generate(10);                                             // without question rows

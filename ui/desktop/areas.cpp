@@ -322,8 +322,8 @@ void Areas::show_text_of_unsaved()
 
 void Areas::show_past()
 {
-    if (!facts_ || !facts_->saved || facts_->layers == 0) return document_->set_fading({}, 0, 1);
-    document_->set_fading(stored_fading(database(), facts_->id), facts_->layers, facts_->options.chunk);
+    if (!facts_ || !facts_->saved || facts_->layers == 0) return document_->set_fade_record({}, 0, 1);
+    document_->set_fade_record(stored_fade_record(database(), facts_->id), facts_->layers, facts_->options.chunk);
 }
 
 void Areas::set_pin_terms(const engine::Telemetry& telemetry)

@@ -103,7 +103,7 @@ PinPrice pin_price(StreamRange range, const PinTerms& terms, const engine::Reten
 
 DocumentPage::DocumentPage(QWidget* parent)
     : QWidget(parent), view_(new DocumentView(this)), find_(new FindBar(this)), copying_(new CopyBar(this)),
-      time_(new TimeBar(this)), fading_(new FadeRecordLoader(this))
+      time_(new TimeBar(this)), fade_loader_(new FadeRecordLoader(this))
 {
     make_actions();
     auto* column = new QVBoxLayout(this);
@@ -136,8 +136,8 @@ DocumentPage::DocumentPage(QWidget* parent)
     connect(time_, &TimeBar::time_changed, this, [this] {
         view_->set_time(time_->is_now() ? nullptr : time_->index(), time_->step(), time_->tokens_read());
     });
-    connect(fading_, &FadeRecordLoader::built, time_, &TimeBar::set_index);
-    connect(fading_, &FadeRecordLoader::failed, time_, &TimeBar::set_failed);
+    connect(fade_loader_, &FadeRecordLoader::built, time_, &TimeBar::set_index);
+    connect(fade_loader_, &FadeRecordLoader::failed, time_, &TimeBar::set_failed);
     selection_changed();
     place_changed();
 }
@@ -238,7 +238,7 @@ void DocumentPage::set_source(std::shared_ptr<TextSource> source)
     if (source_) source_->disconnect(this);
     source_ = std::move(source);
     if (source_) connect(source_.get(), &TextSource::failed, this, &DocumentPage::failed);
-    fading_->forget();
+    fade_loader_->forget();
     time_->set_index(nullptr);
     view_->set_source(source_);
     find_->set_source(source_);
@@ -292,13 +292,13 @@ void DocumentPage::show_match(StreamRange match)
     show_range(match);
 }
 
-void DocumentPage::set_fading(FadeRecord record, int32_t layers, int32_t chunk)
+void DocumentPage::set_fade_record(FadeRecord record, int32_t layers, int32_t chunk)
 {
     if (!record.read || !source_ || source_->tokens() == 0) {
-        fading_->forget();
+        fade_loader_->forget();
         return time_->set_index(nullptr);
     }
-    fading_->build(std::move(record), ChunkClock(source_->outline(), chunk), layers);
+    fade_loader_->build(std::move(record), ChunkClock(source_->outline(), chunk), layers);
 }
 
 QString DocumentPage::price_text() const

@@ -47,7 +47,7 @@ public:
     void show_match(StreamRange match);
     // Sets the fade record of the session. A worker thread builds its index, unless the shown index is of the same
     // record. A record without `read` disables the time bar.
-    void set_fading(FadeRecord record, int32_t layers, int32_t chunk);
+    void set_fade_record(FadeRecord record, int32_t layers, int32_t chunk);
 
     DocumentView* view() const { return view_; }
     FindBar* find_bar() const { return find_; }
@@ -81,7 +81,7 @@ private:
     FindBar* find_;
     CopyBar* copying_;
     TimeBar* time_;
-    FadeRecordLoader* fading_;
+    FadeRecordLoader* fade_loader_;
     std::shared_ptr<TextSource> source_;
     std::vector<storage::Pin> pins_;
     PinTerms terms_;

@@ -12,7 +12,7 @@ constexpr int shown_ms = 2500;
 
 RangeFlash::RangeFlash(QObject* parent) : QObject(parent)
 {
-    connect(&fading_, &QVariantAnimation::valueChanged, this, &RangeFlash::changed);
+    connect(&fade_out_, &QVariantAnimation::valueChanged, this, &RangeFlash::changed);
     end_.setSingleShot(true);
     connect(&end_, &QTimer::timeout, this, [this] {
         range_.reset();
@@ -23,12 +23,12 @@ RangeFlash::RangeFlash(QObject* parent) : QObject(parent)
 void RangeFlash::start(StreamRange range, int animation_ms)
 {
     range_ = range;
-    fading_.stop();
+    fade_out_.stop();
     if (animation_ms > 0) {
-        fading_.setStartValue(1.0);
-        fading_.setEndValue(0.0);
-        fading_.setDuration(std::max(least_fading_ms, animation_ms));
-        fading_.start();
+        fade_out_.setStartValue(1.0);
+        fade_out_.setEndValue(0.0);
+        fade_out_.setDuration(std::max(least_fading_ms, animation_ms));
+        fade_out_.start();
     }
     end_.start(shown_ms);
     Q_EMIT changed();
@@ -36,7 +36,7 @@ void RangeFlash::start(StreamRange range, int animation_ms)
 
 float RangeFlash::opacity() const
 {
-    return fading_.state() == QVariantAnimation::Running ? fading_.currentValue().toFloat() : 1.0F;
+    return fade_out_.state() == QVariantAnimation::Running ? fade_out_.currentValue().toFloat() : 1.0F;
 }
 
 } // namespace palimpsest::ui

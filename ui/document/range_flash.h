@@ -25,7 +25,7 @@ Q_SIGNALS:
 
 private:
     std::optional<StreamRange> range_;
-    QVariantAnimation fading_;
+    QVariantAnimation fade_out_;
     QTimer end_;
 };
 

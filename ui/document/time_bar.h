@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "ui/document/fading_index.h"
+#include "ui/document/fade_index.h"
 
 class QLabel;
 class QSlider;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "ui/document/fading_index.h"
+#include "ui/document/fade_index.h"
 #include "ui/document/shading.h"
 
 namespace palimpsest::ui {

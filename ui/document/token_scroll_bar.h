@@ -1,4 +1,5 @@
-// A vertical scroll bar that counts the tokens of a text. Token numbers beyond 2^30 are scaled.
+// A vertical scroll bar whose values are token numbers of a text. For a text of more than 2^30 tokens, all values
+// are scaled down.
 #pragma once
 
 #include <QScrollBar>

@@ -139,8 +139,8 @@ private:
     kernels::Buffer x_;     // f32 [max_rows, dim]
     kernels::Buffer qkv_;   // f32 [max_rows, qkv width]
     kernels::Buffer heads_; // f32 [max_rows, heads * head_dim]
-    // f32 [sets of angles][positions, rotary_dim]; positions: from 0 if contiguous, those of the last call if
-    // original
+    // f32 [sets of angles][positions, rotary_dim]. Contiguous positions: from 0, uploaded once; original: those of
+    // the tokens of the last prefill or decode.
     kernels::Buffer rope_;
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]

@@ -7,13 +7,15 @@
 
 namespace palimpsest::engine {
 
-// Texts of PolicyInfo::positions and ::cost that several policies share. The papers of these policies use original
-// positions.
+// Texts of PolicyInfo::positions and ::cost that several policies share.
+
+// For policies whose papers use original positions.
 inline Text original_within_context()
 {
     return Text(
         "original if the whole input is known beforehand and fits the model's context, otherwise contiguous");
 }
+
 inline Text cost_of_window()
 {
     return Text("an attention pass over the last `window` queries of each chunk");

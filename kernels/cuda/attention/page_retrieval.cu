@@ -46,6 +46,7 @@ __device__ inline void mean_parts(const PageChoice& choice, int64_t head, float*
     }
 }
 
+// Grid: tiles of retrieval pages x KV heads. A warp scores one page at a time; its lanes share the dot product.
 __global__ void score_pages(PageChoice choice)
 {
     const int64_t head = blockIdx.y;
@@ -123,9 +124,10 @@ __global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
     list_ranks(choice, head, used, chosen);
 }
 
-// Sums the weights per digit (radix_select.h). Weights with the same leading digit have one of two exponents: in
-// units of the last place of the smaller exponent they are integers below 2^25, whose sums do not depend on the
-// order. Each of three counters sums nine bits of every weight, which suffices for 2^23 weights.
+// Sums the weights per digit (radix_select.h). The leading digit is the sign and seven of the eight exponent bits,
+// so weights with the same leading digit have one of two exponents. In units of the last place of the smaller
+// exponent they are integers below 2^25, whose sums do not depend on the order. Each of three counters sums nine
+// bits of every weight, which suffices for 2^23 weights.
 struct MassDigits {
     static constexpr int parts = 3, part_bits = 9, mantissa_bits = 23;
     uint32_t counts[parts][digits];

@@ -1,4 +1,4 @@
-// Rows of a weight as an operand for the tensor cores.
+// Rows of a weight as an operand of a prefill product.
 #pragma once
 
 #include "kernels/cuda/device/cuda_context.h"

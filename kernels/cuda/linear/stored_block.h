@@ -13,7 +13,8 @@ __device__ inline uint32_t nibble_of(const uint8_t* q, int i)
     return q[i % 16] >> (i / 16 * 4) & 15u;
 }
 
-// Code i of 128 two-bit codes in 32 bytes.
+// Two-bit code i. Every 32 bytes hold 128 codes: code i is in byte i % 32 of its 32 bytes, at bit
+// 2 * (i / 32 % 4).
 __device__ inline uint32_t bits_of(const uint8_t* q, int i)
 {
     return q[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3u;

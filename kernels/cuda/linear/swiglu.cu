@@ -1,5 +1,5 @@
 // The feed-forward layer, SwiGLU or GEGLU (Shazeer 2020, eq. 6, without biases). Host code; the kernels are those
-// of gemv.h (decode) and gemm.h (prefill).
+// of gemv.h (decode) and of gemm.h, rms_norm.h and finish_rows.h (prefill).
 #include <algorithm>
 
 #include "kernels/cuda/device/kernels.h"

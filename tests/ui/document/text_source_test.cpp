@@ -111,7 +111,7 @@ void TextSourceTest::a_stored_session_is_read_from_the_database()
     QCOMPARE(view->text_layout().paragraph(140'005), QStringLiteral("Who kept it?"));
     conversations.append_fade_record(session, std::vector<engine::EvictionEvent>{{0, 5, 1}, {1, 6, 2}}, 100);
     size_t events = 0;
-    const FadeRecord record = stored_fading(file, session);
+    const FadeRecord record = stored_fade_record(file, session);
     record.read([&](std::span<const engine::EvictionEvent> some) {
         events += some.size();
         return true;

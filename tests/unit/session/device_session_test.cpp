@@ -339,7 +339,8 @@ TEST_CASE("sessions that alternate on a device give the same bits as each one al
     CHECK(outcome_of(*fork, 6) == expected); // although both others have continued
 }
 
-#ifdef PALIMPSEST_EMULATED_CUDA // the emulator counts memory to the byte, and fails at a given call
+// The emulator has any compute capability, counts memory to the byte, and can be made to fail from a given call on.
+#ifdef PALIMPSEST_EMULATED_CUDA
 
 TEST_CASE("a super-chunk of a large model is long on a device, because its products need many rows", "[device]")
 {

@@ -1,4 +1,4 @@
-// Question rows after each chunk (a probe) provide signals and change nothing else.
+// Question rows after each chunk provide signals and change nothing else.
 #include <map>
 
 #include "kernels/base/error.h"
@@ -49,11 +49,11 @@ TEST_CASE("question rows change no bit of a session whose policy uses no signals
             SessionOptions options = options_for(policy, 64, 16, positions);
             Session plain(model, options);
             options.rows_at_once = rows_at_once;
-            Session probed(model, options);
-            probed.set_question_ids(random_text(23, 77));
+            Session with_question(model, options);
+            with_question.set_question_ids(random_text(23, 77));
             std::vector<double> losses[2];
             size_t which = 0;
-            for (Session* session : {&plain, &probed}) {
+            for (Session* session : {&plain, &with_question}) {
                 auto& own = losses[which++];
                 const FeedOptions feed{
                     .stop = {}, .progress = {}, .loss = [&](uint64_t, TokenId, double nll) { own.push_back(nll); }};
@@ -62,8 +62,8 @@ TEST_CASE("question rows change no bit of a session whose policy uses no signals
             }
             CHECK(losses[0] == losses[1]);
             CHECK(losses[0].size() == text.size() - 1);
-            CHECK(outcome_of(probed) == outcome_of(plain));
-            CHECK(probed.tokens_seen() == plain.tokens_seen());
+            CHECK(outcome_of(with_question) == outcome_of(plain));
+            CHECK(with_question.tokens_seen() == plain.tokens_seen());
         }
     }
 }
@@ -76,14 +76,14 @@ TEST_CASE("signals with question rows equal those of one chunk of text and quest
     auto both = text;
     both.insert(both.end(), question.begin(), question.end());
     for (const std::string score : {"mean", "last"}) {
-        Session probed(model, options_for("treekv:score=" + score, 300, 50, positions));
+        Session with_question(model, options_for("treekv:score=" + score, 300, 50, positions));
         Session as_one(model, options_for("treekv:score=" + score, 300, 63, positions));
         Sums seen, expected;
         int32_t rows = 0, rows_as_one = 0;
-        keep_sums(probed, seen, rows);
+        keep_sums(with_question, seen, rows);
         keep_sums(as_one, expected, rows_as_one);
-        probed.set_question_ids(question);
-        probed.feed(text);
+        with_question.set_question_ids(question);
+        with_question.feed(text);
         as_one.feed(both);
         CHECK(rows == 63);
         CHECK(rows_as_one == 63);
@@ -92,7 +92,7 @@ TEST_CASE("signals with question rows equal those of one chunk of text and quest
             for (auto& sums : heads)
                 sums.resize(50);
         CHECK(seen == expected);
-        CHECK(probed.retention().of(0, 0).size() == 50);
+        CHECK(with_question.retention().of(0, 0).size() == 50);
     }
 }
 
@@ -134,20 +134,20 @@ TEST_CASE("after its question is removed a session equals one that had none")
 {
     const auto model = load_random();
     SessionOptions options = options_for("streaming", 64, 16, PositionMode::Contiguous);
-    Session plain(model, options), probed(model, options);
-    const uint64_t bytes = probed.telemetry().cache_bytes;
-    probed.set_question_ids(random_text(30));
-    CHECK(probed.telemetry().cache_bytes > bytes);
-    for (Session* session : {&plain, &probed})
+    Session plain(model, options), with_question(model, options);
+    const uint64_t bytes = with_question.telemetry().cache_bytes;
+    with_question.set_question_ids(random_text(30));
+    CHECK(with_question.telemetry().cache_bytes > bytes);
+    for (Session* session : {&plain, &with_question})
         session->feed(random_text(100));
-    say(probed, 5), say(plain, 5);
-    const auto logits = probed.logits();
-    probed.set_question_ids({});
-    CHECK(probed.logits() == logits);
-    CHECK(probed.telemetry().cache_bytes <= bytes + 4096);
-    for (Session* session : {&plain, &probed})
+    say(with_question, 5), say(plain, 5);
+    const auto logits = with_question.logits();
+    with_question.set_question_ids({});
+    CHECK(with_question.logits() == logits);
+    CHECK(with_question.telemetry().cache_bytes <= bytes + 4096);
+    for (Session* session : {&plain, &with_question})
         session->feed(random_text(100, 8));
-    CHECK(outcome_of(probed) == outcome_of(plain));
+    CHECK(outcome_of(with_question) == outcome_of(plain));
 }
 
 TEST_CASE("stopping within a chunk removes its question rows too")

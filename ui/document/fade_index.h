@@ -81,7 +81,7 @@ struct FadeRecord {
 };
 
 // The fade record of a session in the database, read through a separate connection.
-FadeRecord stored_fading(const QString& database, int64_t session);
+FadeRecord stored_fade_record(const QString& database, int64_t session);
 
 // Builds an index on a worker thread. The next build(), or the destructor, stops a running build. A build() of the
 // record, outline and layers of the last index does nothing.

@@ -1,4 +1,4 @@
-#include "ui/document/fading_index.h"
+#include "ui/document/fade_index.h"
 
 #include <algorithm>
 
@@ -91,7 +91,7 @@ int FadeIndex::layers_holding(uint64_t token, int step) const
     return static_cast<int>(std::count_if(cell, cell + layers_, [&](uint8_t gone_by) { return gone_by > step; }));
 }
 
-FadeRecord stored_fading(const QString& database, int64_t session)
+FadeRecord stored_fade_record(const QString& database, int64_t session)
 {
     const auto with = [file = database.toStdString()](auto&& work) {
         storage::Database reading(file, storage::Database::Access::Read);

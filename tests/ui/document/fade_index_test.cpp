@@ -48,7 +48,7 @@ int plain_holding(const std::vector<engine::EvictionEvent>& events, int layers, 
 
 } // namespace
 
-class FadingTest : public QObject {
+class FadeIndexTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void a_past_state_equals_a_plain_count_of_the_events();
@@ -58,7 +58,7 @@ private Q_SLOTS:
     void a_fade_record_is_read_again_only_after_a_change();
 };
 
-void FadingTest::a_past_state_equals_a_plain_count_of_the_events()
+void FadeIndexTest::a_past_state_equals_a_plain_count_of_the_events()
 {
     TextOutline chat{.tokens = 3000, .parts = {}, .headings = {}};
     chat.parts = {{.range = {0, 2000}, .kind = PartKind::Document},
@@ -84,7 +84,7 @@ void FadingTest::a_past_state_equals_a_plain_count_of_the_events()
     }
 }
 
-void FadingTest::the_time_bar_says_when_one_token_represents_several()
+void FadeIndexTest::the_time_bar_says_when_one_token_represents_several()
 {
     const ChunkClock clock = plain_clock(4000, 80);
     const auto events = random_events(4000, 4, 50, 19);
@@ -106,7 +106,7 @@ void FadingTest::the_time_bar_says_when_one_token_represents_several()
     QVERIFY(long_book.tokens_per_cell() > 1 && long_book.chunks_per_step() > 1);
 }
 
-void FadingTest::a_document_ends_its_chunk_and_a_generated_token_is_a_chunk()
+void FadeIndexTest::a_document_ends_its_chunk_and_a_generated_token_is_a_chunk()
 {
     TextOutline outline{.tokens = 2070, .parts = {}, .headings = {}};
     outline.parts = {{.range = {0, 5}},
@@ -124,7 +124,7 @@ void FadingTest::a_document_ends_its_chunk_and_a_generated_token_is_a_chunk()
     QCOMPARE(clock.tokens_at(36), uint64_t{2070});
 }
 
-void FadingTest::the_time_bar_shows_and_replays_past_states()
+void FadeIndexTest::the_time_bar_shows_and_replays_past_states()
 {
     const SyntheticText text{20'000};
     const auto events = random_events(400, 3, 39, 23);
@@ -135,7 +135,7 @@ void FadingTest::the_time_bar_shows_and_replays_past_states()
     page.show();
     QVERIFY(arrives(*page.view()));
     QVERIFY(!page.time_bar()->isEnabled());
-    page.set_fading(
+    page.set_fade_record(
         {.read = [&](const auto& each) { each(events); }, .mark = [] { return storage::FadeRecordMark(); }}, 3,
         512);
     EVENTUALLY(page.time_bar()->isEnabled());
@@ -161,17 +161,17 @@ void FadingTest::the_time_bar_shows_and_replays_past_states()
     QTest::keyClick(slider, Qt::Key_Right);
     QCOMPARE(page.time_bar()->step(), step + 1);
 
-    page.set_fading({.read =
-                         [](const auto&) {
-                             throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("fading record"),
-                                         Text("it is damaged"), Text("go on"));
-                         },
-                     .mark = [] { return storage::FadeRecordMark{.session = 2}; }},
-                    3, 512);
+    page.set_fade_record({.read =
+                              [](const auto&) {
+                                  throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("fading record"),
+                                              Text("it is damaged"), Text("go on"));
+                              },
+                          .mark = [] { return storage::FadeRecordMark{.session = 2}; }},
+                         3, 512);
     EVENTUALLY(!page.time_bar()->isEnabled());
 }
 
-void FadingTest::a_fade_record_is_read_again_only_after_a_change()
+void FadeIndexTest::a_fade_record_is_read_again_only_after_a_change()
 {
     const SyntheticText text{20'000};
     const auto source = text.source();
@@ -187,7 +187,7 @@ void FadingTest::a_fade_record_is_read_again_only_after_a_change()
                                 }};
     const auto set = [&](int reads) {
         const int before = asked;
-        page.set_fading(record, 3, 512);
+        page.set_fade_record(record, 3, 512);
         EVENTUALLY_EQUAL(asked, before + 1);
         EVENTUALLY_EQUAL(read, reads);
         QVERIFY(test::stays([&] { return read == reads; }, 50)); // read() is not called again
@@ -207,5 +207,5 @@ void FadingTest::a_fade_record_is_read_again_only_after_a_change()
 
 } // namespace palimpsest::ui
 
-QTEST_MAIN(palimpsest::ui::FadingTest)
-#include "fading_test.moc"
+QTEST_MAIN(palimpsest::ui::FadeIndexTest)
+#include "fade_index_test.moc"
