@@ -226,7 +226,8 @@ private:
         after_digit_ = digit;
     }
 
-    // A run of dashes becomes -- and absorbs the spaces around it; dashes separated by spaces become one -- each.
+    // Adjacent dashes (U+2012 to U+2015) become one --, and the spaces around them are dropped: "a —— b" becomes
+    // "a--b". With spaces between them, each becomes its own --: "a — — b" becomes "a----b".
     void join_dashes(const Character& c)
     {
         if (is_dash(c.code)) {

@@ -1,4 +1,4 @@
-// Computes RowStatistic::Gini of one attention row.
+// Computes RowStatistic::Gini (backend.h) of one attention row.
 #pragma once
 
 #include <cstdint>

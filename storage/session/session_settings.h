@@ -30,7 +30,7 @@ struct SessionSettings {
         const engine::PolicySpec& policy_given;
         const std::string& question;
         const engine::FramingOptions& framing;
-        bool with_sampling; // for a chat
+        bool with_sampling; // store the sampling options too; for a chat
     };
     static std::string json(const engine::Session& session, const Begun& begun);
 

@@ -136,8 +136,9 @@ public:
     {
         return turns_->regenerate(sampling, options);
     }
-    // Creates a session with the stream before this user's message, for another message in its place. It shares the
-    // checkpoints up to there; without one, opening it reads its text. Returns its name. Throws Error: Usage
+    // Creates a session with the stream up to `message` of the user, but without it, so that another message can be
+    // sent in its place. It shares the checkpoints up to there; if there are none, its text is read when it is
+    // opened. Returns its name. Throws Error: Usage
     // (PAL-SESSION-02) for the name, NotFound (PAL-SESSION-04) for a message that is not a user's in the stream.
     std::string branch(const std::string& name, int64_t message) { return turns_->branch(name, message); }
 

@@ -24,8 +24,8 @@ public:
     GpuTimer(const GpuTimer&) = delete;
     GpuTimer& operator=(const GpuTimer&) = delete;
 
-    // Cycles through calls 0 ... set - 1 in samples of more than 0.2 s, after a warm-up. `as_graph`: records them
-    // once and replays the graph, if they can be recorded.
+    // Calls body(0) ... body(set - 1) in turn: once as a warm-up, then in samples of about 0.2 s. `as_graph`:
+    // records the calls as one graph and replays it, if they can be recorded.
     GpuSample measure(const GpuBody& body, int set, bool as_graph);
 
 private:

@@ -42,8 +42,8 @@ void MessageLayout::set_geometry(const MessageStyle& style, int width)
     refresh(0);
 }
 
-// Keeps the parts before `first`. Later parts that were parsed are parsed again at once, and unchanged blocks keep
-// their layout.
+// Keeps the parts before `first`. Those behind it that were parsed are parsed again at once, and unchanged blocks
+// keep their layout.
 void MessageLayout::refresh(size_t first)
 {
     const std::vector<Segment>& segments = message_.segments();

@@ -1,11 +1,13 @@
 // Attention of one token over lists that are read in place.
 //
 // A block handles a split: 64 of the ranks that one KV head reads, for its whole query group, so that the loads of
-// all their keys and values are in flight at once. 16 splits are a bundle: the last of its blocks to finish
-// combines its splits, in their order, and the last block of a head combines the bundles. Logits are multiplied by
-// log2(e), so that exp2 gives the weight. A logit depends only on the distance between query and key. Where keys
-// are stored unrotated, the queries are therefore rotated, for every 16 ranks, by their distance from the first of
-// the 16, and each key by its distance from that first one: keys need few rows of the RoPE table, which stay in L1.
+// all their keys and values are in flight at once. For the logits, each warp takes 16 of the ranks; for the sums of
+// values, each thread takes a vector of columns of some of the ranks. 16 splits are a bundle: the last of its
+// blocks to finish combines its splits, in their order, and the last block of a head combines the bundles. Logits
+// are multiplied by log2(e), so that exp2 gives the weight. A logit depends only on the distance between query and
+// key. Where keys are stored unrotated, the queries are therefore rotated, for every 16 ranks, by their distance
+// from the first of the 16, and each key by its distance from that first one: keys need few rows of the RoPE table,
+// which stay in L1.
 #include <algorithm>
 
 #include "kernels/cuda/attention/decode_signals.h"
@@ -510,8 +512,8 @@ __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
 }
 
 // Computes the factor of each part from the row maxima and denominators, and stores it in place of the denominator.
-// One warp per query head. `whole` receives the row maximum and softmax denominator of a bundle; null: the parts
-// are all of the list, and the factors include the division by its softmax denominator.
+// One warp per query head. `whole` receives the row maximum and softmax denominator of a bundle; null: `parts`
+// are all parts of the list, and the factors include the division by its softmax denominator.
 __device__ inline void combine_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
 {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;

@@ -33,7 +33,8 @@ void with_vector(int64_t bytes, Use&& use)
     use(uint16_t());
 }
 
-// Keys and values of the lists of one layer, as vectors: one plane of their pages (kv_page.h).
+// One plane (elements or scales, kv_page.h) of the pages that hold the keys and values of one layer, read and
+// written as vectors of 2 to 16 bytes.
 template<class Vector>
 struct PagedRows {
     Vector *keys, *values;

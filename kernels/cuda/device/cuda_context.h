@@ -37,7 +37,7 @@ private:
 enum class ScratchUse {
     NormedRows,
     Hidden,
-    Unfinished, // products before their RowFinish
+    Unfinished, // products to which their RowFinish (backend.h: norm, factor, soft cap) is not applied yet
     DequantisedWeight,
     NarrowedRows,
     RotatedKeys,

@@ -23,7 +23,8 @@ private:
     Owned<cudaGraphExec_t> exec_; // may be destroyed while it runs
 };
 
-// As in backend.h. If `operations` throws, the recording ends and the stream executes work again.
+// As in backend.h. If `operations` throws, the recording is dropped, and later work on the stream is executed, no
+// longer recorded.
 std::unique_ptr<GraphRecording> record(const std::function<void()>& operations, CudaContext& context);
 bool replay(const Recording& recording, CudaContext& context);
 

@@ -138,8 +138,8 @@ struct Batch {
     }
 };
 
-// Adds the products of one tile: `lines` rows of the weight by the staged columns. `batch` already holds the first
-// loads.
+// Adds to `sums` the products of `lines` rows of the weight with the tile of x in shared memory. `batch` already
+// holds the first vectors of the rows.
 template<DType type, int lines>
 __device__ void add_tile(float (&sums)[lines][4], const PlaneRow (&rows)[lines], Batch<type, lines>& batch,
                          float4* staged, int64_t tile_begin, int loads)

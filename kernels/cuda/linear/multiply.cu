@@ -46,8 +46,8 @@ __device__ int swizzled(int row, int vector)
     return row * step_vectors + (vector ^ (row >> 1 & 3));
 }
 
-// Copies the columns of one step of rows [first, first + rows). For rows past the end, it copies the last row;
-// their results are not stored.
+// Copies one step's columns of rows [first, first + rows) to shared memory. A row past the end is replaced by the
+// last row; its results are not stored.
 template<class Shape>
 __device__ void fetch(Bytes16* tile, int rows, const Operand& from, int64_t first, int64_t step)
 {
