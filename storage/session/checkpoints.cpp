@@ -56,11 +56,14 @@ void Checkpoints::refuse_without_reading(const Error& first) const
     const uint64_t planned = context_.stream.tokens();
     const std::string count = format_count(planned);
     const auto time = rate_.time_to_read(planned);
+    const Text reading =
+        time ? Text("its text is safe; choose {0} to read its {1} tokens again, about {2}", Setting::Reread, count,
+                    *time)
+             : Text("its text is safe; choose {0} to read its {1} tokens again", Setting::Reread, count);
+    // The remedy of a damaged checkpoint is the same; those of other errors are alternatives.
+    const bool is_only_way = first.code() == ErrorCode::DamagedSnapshot;
     throw Error(ErrorKind::Failed, first.code(), context_.subject(), first.text(),
-                time ? Text("{0}; its text is safe; choose {1} to read its {2} tokens again, about {3}",
-                            first.remedy(), Setting::Reread, count, *time)
-                     : Text("{0}; its text is safe; choose {1} to read its {2} tokens again", first.remedy(),
-                            Setting::Reread, count));
+                is_only_way ? reading : Text("{0}; {1}", first.remedy(), reading));
 }
 
 bool Checkpoints::restore_newest()

@@ -781,6 +781,7 @@ class SessionTest(ProgramTest):
             database.execute("UPDATE snapshots SET header = zeroblob(length(header))")
         sentence = self.fails(1, "PAL-SNAP-03", "ask", "--session", "one", "who?")
         self.assertRegex(sentence, "--reread to read its [0-9,]+ tokens again, about [0-9]+ s")
+        self.assertEqual(sentence.count("again"), 1, "one remedy, not two")
         self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
         self.run_command("read", self.book, "--session", "one", "--reread")
         self.assertEqual(self.kept("one"), expected)

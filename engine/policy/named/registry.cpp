@@ -40,7 +40,7 @@ const std::vector<NamedPolicy>& named_policies()
     }
     const std::string near = nearest(name, names);
     throw Error(
-        ErrorKind::Usage, ErrorCode::UnknownPolicy, Text("policy '{0}'", printable(name)), Text("is not known"),
+        ErrorKind::Usage, ErrorCode::UnknownPolicy, Text("policy '{0}'", printable(name)), Text("no policy has this name"),
         near.empty() ? Text("use one of {0}", list) : Text("did you mean '{0}'? use one of {1}", near, list));
 }
 

@@ -44,7 +44,7 @@ const std::vector<Refusal> refusals = {
     {"treekw", ErrorCode::UnknownPolicy, "did you mean 'treekv'?"},
     {"TreeKV", ErrorCode::UnknownPolicy, "did you mean 'treekv'?"},
     {"steraming", ErrorCode::UnknownPolicy, "did you mean 'streaming'?"},
-    {"zzzzzz", ErrorCode::UnknownPolicy, "is not known; use one of full, streaming, h2o, scissorhands"},
+    {"zzzzzz", ErrorCode::UnknownPolicy, "no policy has this name; use one of full, streaming, h2o, scissorhands"},
     {"\x1b[31m", ErrorCode::UnknownPolicy, "'\\x1b[31m'"},
     {"h20", ErrorCode::UnknownPolicy, "did you mean 'h2o'?"},
     // keys
