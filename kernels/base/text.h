@@ -152,7 +152,8 @@ private:
     bool is_verbatim_ = false;
 };
 
-// The name of a setting outside of the command and the window: "budget", "KV type".
+// The general name of a setting, which Text::english() uses: "budget", "KV type". The command and the window have
+// their own names for it.
 std::string_view plain_name(Setting setting);
 
 // `parts` joined, each separated from the next by `separator`; not translated.

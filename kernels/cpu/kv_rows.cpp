@@ -1,5 +1,5 @@
-// All operations that move rows of keys and values: into the staging buffer, from there into lists, and within
-// lists.
+// All operations that move rows of keys and values: into the staging buffer, from there into lists, within lists,
+// and out of lists into a copy.
 #include "kernels/cpu/kernels.h"
 
 #include <cstring>

@@ -52,7 +52,8 @@ void describe(int device, const cuda::Driver& driver, CudaDevice& to)
     if (const auto refusal = cuda::refusal_of(device, driver)) to.problem = pack(refusal->problem);
 }
 
-// The library used on the first device, which must create a handle there; without a usable device, one that loads.
+// Returns the cuBLASLt library that device 0 uses: the first that can create a handle there. If device 0 cannot be
+// used: the first that loads.
 cuda::CublasLtLibrary matrix_library(const cuda::Driver& driver)
 {
     if (driver.refusal || cuda::refusal_of(0, driver)) return cuda::loadable_cublaslt();

@@ -25,12 +25,12 @@ struct SessionSettings {
 
     // Throws Error (Failed, PAL-DB-03) if the options cannot be parsed.
     explicit SessionSettings(const SessionInfo& info);
-    // The stored options that SessionOptions does not contain.
+    // What json() stores besides SessionOptions, and whether it stores the sampling options.
     struct Begun {
         const engine::PolicySpec& policy_given;
         const std::string& question;
         const engine::FramingOptions& framing;
-        bool with_sampling; // store the sampling options too; for a chat
+        bool with_sampling; // for a chat
     };
     static std::string json(const engine::Session& session, const Begun& begun);
 

@@ -210,7 +210,7 @@ Turn* SessionTurns::begin_other_answer(size_t question, const engine::SamplerOpt
                                        {.answer = answer, .restored_at = *restored_at, .sampling = sampling});
 }
 
-// Drops new answers of which nothing is stored, and restores the stored stream.
+// Undoes a regeneration of whose answer nothing is stored yet: drops it, and restores the stored stream.
 void SessionTurns::return_to_stored()
 {
     journal_.drop_unstored_replacements();

@@ -422,7 +422,8 @@ QString Areas::place_name(StreamRange range) const
     return heading ? heading->title : QString();
 }
 
-// Describes a token of a loaded page; never waits for a page.
+// Describes a token: its text, if its page is loaded, and its heading. Requests a missing page, but never waits for
+// it.
 QString Areas::describe(uint64_t token) const
 {
     if (!text_ || token >= text_->tokens()) return {};

@@ -19,7 +19,8 @@ public:
     bool is_active() const { return active_; } // between begin() and end()
 
 Q_SIGNALS:
-    void scrolled(qreal pixels, QPointF edge); // positive: down; `edge`: the mouse, moved into the viewport
+    void scrolled(qreal pixels,
+                  QPointF edge); // positive: down; `edge`: the mouse position, with y clamped to the viewport
 
 private:
     void scroll();

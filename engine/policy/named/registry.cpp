@@ -39,9 +39,10 @@ const std::vector<NamedPolicy>& named_policies()
         list += (list.empty() ? "" : ", ") + info.name;
     }
     const std::string near = nearest(name, names);
-    throw Error(
-        ErrorKind::Usage, ErrorCode::UnknownPolicy, Text("policy '{0}'", printable(name)), Text("no policy has this name"),
-        near.empty() ? Text("use one of {0}", list) : Text("did you mean '{0}'? use one of {1}", near, list));
+    throw Error(ErrorKind::Usage, ErrorCode::UnknownPolicy, Text("policy '{0}'", printable(name)),
+                Text("no policy has this name"),
+                near.empty() ? Text("use one of {0}", list)
+                             : Text("did you mean '{0}'? use one of {1}", near, list));
 }
 
 const NamedPolicy& find_named(const std::string& name)

@@ -14,8 +14,8 @@ Native find_string_method(std::string_view name); // null: unknown name
 // The method str.format.
 Value format_braces(Runtime& runtime, const Value& self, ArgumentReader& arguments);
 
-// Like str.splitlines and str.replace; a negative `most` replaces all. The caller charges the meter for reading
-// `text`.
+// Like str.splitlines and str.replace; a negative `most` replaces all. The caller charges the meter (meter.h) for
+// reading `text`.
 std::vector<std::string> lines_of(std::string_view text, bool keeps_ends);
 std::string replaced(std::string_view text, const std::string& from, const std::string& to, int64_t most,
                      Meter& meter);

@@ -24,7 +24,7 @@ struct Queued {
 
 struct Queue {
     std::deque<std::unique_ptr<Queued>> work;
-    uint64_t queued = 0; // items queued so far, in total
+    uint64_t queued = 0; // items submitted so far, run at once or delayed
     bool back = false;   // new work is delayed
 };
 

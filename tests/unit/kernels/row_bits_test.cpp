@@ -64,7 +64,8 @@ public:
         return got;
     }
 
-    // One row in float64. The values that a product is accumulated onto are those of the bias.
+    // The expected row, in float64. It is the same for Accumulate as for Bias, because computed() fills the output
+    // with the bias before it accumulates.
     std::vector<double> expected(int64_t row, Addition addition) const
     {
         LinearArgs args = args_of(*weights_.plain, host_x_.data() + row * size_.cols, 1);

@@ -69,7 +69,7 @@ TEST_CASE("Q11: three daily backups and a weekly one are kept, without checkpoin
 {
     ScratchDatabase scratch;
     back_up_on(scratch, 0);
-    CHECK_FALSE(fs::exists(backup_folder(scratch.file()))); // an empty database needs none
+    CHECK_FALSE(fs::exists(backup_folder(scratch.file()))); // an empty database needs no backup
     const int64_t id = talk(*scratch, "one", "hello");
     scratch->sql().exec("INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
                         "VALUES(1, 1, 0, x'00', 0, 0, 0); INSERT INTO blocks(hash, raw, seal, data) "
@@ -134,7 +134,7 @@ TEST_CASE("Q15: a deleted session is in no backup, and a new backup of the rest 
         CHECK(holds(backup, "and this is not it"));
     }
     CHECK_FALSE(Conversations(*scratch).remove(other).has_value());
-    CHECK(names(scratch.file()).empty()); // an empty database needs none
+    CHECK(names(scratch.file()).empty()); // an empty database needs no backup
 
     const int64_t third = talk(*scratch, "third", "3"), last = talk(*scratch, "last", "4");
     fs::remove_all(backup_folder(scratch.file()));
