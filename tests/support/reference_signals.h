@@ -46,10 +46,8 @@ public:
     void add(const Attention& attention); // all rows
 
     const ReferenceList& list() const { return list_; }
-    double row_statistics() const
-    {
-        return row_statistics_;
-    } // sum of the row statistic over the counted rows and the group's query heads
+    // The sum of the row statistic over the counted rows and the group's query heads.
+    double row_statistics() const { return row_statistics_; }
     double edges() const { return edges_; } // part of the sparsity due to entries that equal 1/v up to rounding
     int counted_rows() const { return counted_; }
     const std::vector<double>& entropies() const { return entropies_; }

@@ -19,8 +19,8 @@ public:
     bool is_active() const { return active_; } // between begin() and end()
 
 Q_SIGNALS:
-    void scrolled(qreal pixels,
-                  QPointF edge); // positive: down; `edge`: the mouse position, with y clamped to the viewport
+    // Positive: down. `edge` is the mouse position, with y clamped to the viewport.
+    void scrolled(qreal pixels, QPointF edge);
 
 private:
     void scroll();
