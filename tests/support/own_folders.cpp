@@ -4,7 +4,7 @@
 namespace {
 
 [[maybe_unused]] const bool taken = [] {
-    palimpsest::test::use_own_folders();
+    palimpsest::tests::use_own_folders();
     return true;
 }();
 

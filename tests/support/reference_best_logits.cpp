@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-namespace palimpsest::kernels::test {
+namespace palimpsest::kernels::tests {
 
 void reference_best_logits(const BestLogitsArgs& args)
 {
@@ -23,4 +23,4 @@ void reference_best_logits(const BestLogitsArgs& args)
     }
 }
 
-} // namespace palimpsest::kernels::test
+} // namespace palimpsest::kernels::tests

@@ -3,10 +3,10 @@
 
 #include "kernels/eviction.h"
 
-namespace palimpsest::kernels::test {
+namespace palimpsest::kernels::tests {
 
 // All pointers are host memory.
 void reference_accumulate(const AccumulateArgs& args);
 void reference_evict(const EvictArgs& args);
 
-} // namespace palimpsest::kernels::test
+} // namespace palimpsest::kernels::tests

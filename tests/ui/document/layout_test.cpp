@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using tests::SyntheticText;
+using palimpsest::tests::SyntheticText;
 
 constexpr uint64_t text_tokens = 60'000; // beyond the paragraph without line ends and the second chapter
 
@@ -24,7 +24,7 @@ public:
 
     bool arrives()
     {
-        return test::eventually([&] {
+        return tests::eventually([&] {
             layout.lay_out();
             return layout.is_complete();
         });

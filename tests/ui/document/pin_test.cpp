@@ -9,7 +9,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using tests::SyntheticText;
+using palimpsest::tests::SyntheticText;
 
 } // namespace
 

@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using tests::SyntheticText;
+using palimpsest::tests::SyntheticText;
 
 } // namespace
 

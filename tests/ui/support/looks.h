@@ -22,7 +22,7 @@
 
 #include "tests/ui/support/at_rest.h"
 
-namespace palimpsest::ui::test {
+namespace palimpsest::ui::tests {
 
 inline QPalette light_palette()
 {
@@ -159,4 +159,4 @@ inline QStringList nameless(const QWidget& root)
     return found;
 }
 
-} // namespace palimpsest::ui::test
+} // namespace palimpsest::ui::tests

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-namespace palimpsest::ui::test {
+namespace palimpsest::ui::tests {
 
 class ThreadClock {
 public:
@@ -20,4 +20,4 @@ private:
     double begin_ = now_ms();
 };
 
-} // namespace palimpsest::ui::test
+} // namespace palimpsest::ui::tests

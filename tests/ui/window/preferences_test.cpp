@@ -12,7 +12,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
-using namespace palimpsest::ui::test;
+using namespace palimpsest::ui::tests;
 
 class PreferencesTest : public QObject {
     Q_OBJECT

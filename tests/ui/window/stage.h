@@ -18,7 +18,7 @@
 #include "ui/window/appearance.h"
 #include "ui/window/main_window.h"
 
-namespace palimpsest::ui::test {
+namespace palimpsest::ui::tests {
 
 // Call in initTestCase(): keeps the tests away from the user's files and sets the number format that they expect.
 inline void use_own_places()
@@ -85,8 +85,9 @@ struct Stage {
             placeholders(),
             WindowPlaces{.database = database,
                          .shipped_model = QString::fromStdString(
-                             tests::source_file("resources/default-model/palimpsest-small.gguf")),
-                         .sample = QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")),
+                             palimpsest::tests::source_file("resources/default-model/palimpsest-small.gguf")),
+                         .sample = QString::fromStdString(
+                             palimpsest::tests::source_file("resources/samples/ashford-light.md")),
                          .models_folder = folder.filePath("models"),
                          .version = "0.1.0",
                          .other_models = {.own = {},
@@ -96,7 +97,7 @@ struct Stage {
                          .find_models = find_models},
             *store);
         window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(window.get(), test::patience_ms));
+        QVERIFY(QTest::qWaitForWindowExposed(window.get(), tests::patience_ms));
     }
 
     void fill()
@@ -161,4 +162,4 @@ inline void grab(QWidget& widget, const QString& name)
     QVERIFY(picture.save(QStringLiteral("%1/%2-%3.png").arg(folder, name, scale)));
 }
 
-} // namespace palimpsest::ui::test
+} // namespace palimpsest::ui::tests

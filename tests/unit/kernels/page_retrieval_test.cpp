@@ -6,7 +6,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace test;
+using namespace palimpsest::tests;
 
 std::vector<Case> retrieval_cases(int count, uint32_t seed)
 {

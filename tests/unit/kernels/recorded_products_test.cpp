@@ -16,7 +16,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace test;
+using namespace palimpsest::tests;
 
 std::vector<float> not_written(int64_t floats)
 {

@@ -10,7 +10,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
-using namespace palimpsest::test;
+using namespace palimpsest::tests;
 
 namespace {
 

@@ -19,7 +19,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
-using namespace palimpsest::test;
+using namespace palimpsest::tests;
 using nlohmann::json;
 
 namespace {

@@ -16,7 +16,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
-using palimpsest::test::refused;
+using palimpsest::tests::refused;
 
 namespace fs = std::filesystem;
 

@@ -17,7 +17,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
-using namespace palimpsest::test;
+using namespace palimpsest::tests;
 
 namespace fs = std::filesystem;
 
