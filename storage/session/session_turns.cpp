@@ -210,7 +210,8 @@ Turn* SessionTurns::begin_other_answer(size_t question, const engine::SamplerOpt
                                        {.answer = answer, .restored_at = *restored_at, .sampling = sampling});
 }
 
-// Undoes a regeneration of whose answer nothing is stored yet: drops it, and restores the stored stream.
+// Undoes a regeneration: drops its turn, and restores the stored stream, which still has the old answer. REQUIRES:
+// nothing of the new answer is stored.
 void SessionTurns::return_to_stored()
 {
     journal_.drop_unstored_replacements();

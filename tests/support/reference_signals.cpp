@@ -40,7 +40,7 @@ void ReferenceSignals::add_row(int r, std::vector<std::vector<double>> heads)
         if (!settings_.row_statistic.empty())
             row_statistics_ += row_statistic(settings_.row_statistic, {row.begin(), row.begin() + visible});
         for (int j = 0; j < visible && settings_.row_statistic == "sparsity"; ++j)
-            if (std::abs(row[static_cast<size_t>(j)] * visible - 1) < 1e-5) edges_ += 1.0 / visible;
+            if (std::abs(row[static_cast<size_t>(j)] * visible - 1) < 1e-5) rounding_margin_ += 1.0 / visible;
     }
     for (int j = 0; j < visible; ++j)
         list_[static_cast<size_t>(j)].count += 1;
@@ -90,15 +90,15 @@ void ReferenceSignals::add(const Attention& attention)
 ReferenceObservation observation_of(const std::vector<ReferenceSignals>& heads, int rows, int group)
 {
     ReferenceObservation out{.rows = rows};
-    double sum = 0, edges = 0, counted = 0;
+    double sum = 0, margin = 0, counted = 0;
     for (const ReferenceSignals& head : heads) {
         sum += head.row_statistics();
-        edges += head.edges();
+        margin += head.rounding_margin();
         counted += static_cast<double>(head.counted_rows()) * group;
         out.entropies.push_back(head.entropies());
     }
     out.row_statistic = counted > 0 ? sum / counted : 0;
-    out.rounding = counted > 0 ? edges / counted : 0;
+    out.rounding = counted > 0 ? margin / counted : 0;
     return out;
 }
 

@@ -48,7 +48,9 @@ public:
     const ReferenceList& list() const { return list_; }
     // The sum of the row statistic over the counted rows and the group's query heads.
     double row_statistics() const { return row_statistics_; }
-    double edges() const { return edges_; } // part of the sparsity due to entries that equal 1/v up to rounding
+    // By how much rounding may change row_statistics() for sparsity: the sum of 1/v over entries that equal 1/v up
+    // to rounding; v: visible entries.
+    double rounding_margin() const { return rounding_margin_; }
     int counted_rows() const { return counted_; }
     const std::vector<double>& entropies() const { return entropies_; }
     // In how many rows the entry received 1/v up to rounding, so that f32 may count it differently; v: visible
@@ -62,7 +64,7 @@ private:
     ReferenceSettings settings_;
     ReferenceList list_;
     int rows_, group_, counted_;
-    double row_statistics_ = 0, edges_ = 0;
+    double row_statistics_ = 0, rounding_margin_ = 0;
     std::vector<double> entropies_;
     std::vector<int> close_calls_;
 };

@@ -303,7 +303,7 @@ void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
     document_->set_source(text_);
 }
 
-// Copies the text on the engine thread, which owns the memory that it is in.
+// The engine thread copies the text, because the memory with the text belongs to it.
 void Areas::show_text_of_unsaved()
 {
     const uint64_t asked = ++texts_asked_;

@@ -213,8 +213,8 @@ void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
 uint64_t calls();                // so far
 uint64_t overlapping_launches(); // launches among these calls that may begin early (work.h)
-uint64_t calls_after_failure();  // calls that free or destroy something, after the failure
-void count_after_failure();      // each of those calls calls it
+uint64_t calls_after_failure();  // calls since the failure that free or destroy something
+void count_after_failure();      // called by every function that frees or destroys something
 int max_threads();               // largest block launched since forget_threads
 void forget_threads();
 cudaError_t enter(bool allocates = false); // every call that can fail calls it first

@@ -25,7 +25,7 @@ struct Queued {
 struct Queue {
     std::deque<std::unique_ptr<Queued>> work;
     uint64_t queued = 0; // items submitted so far, run at once or delayed
-    bool back = false;   // new work is delayed
+    bool delays = false; // whether new work waits
 };
 
 Queue& queue()
@@ -37,7 +37,7 @@ Queue& queue()
 cudaError_t run_or_keep(Work work, cudaStream_t stream)
 {
     ++queue().queued;
-    if (!queue().back) return work.run();
+    if (!queue().delays) return work.run();
     queue().work.push_back(std::make_unique<Queued>(std::move(work), stream));
     return cudaSuccess;
 }
@@ -163,14 +163,14 @@ cudaError_t submit(cudaStream_t stream, Work work)
     return cudaSuccess;
 }
 
-void delay_work(bool back)
+void delay_work(bool delays)
 {
-    queue().back = back;
+    queue().delays = delays;
 }
 
 bool is_late(cudaStream_t stream)
 {
-    return queue().back && !is_captured(stream);
+    return queue().delays && !is_captured(stream);
 }
 
 uint64_t queued_so_far()

@@ -30,7 +30,7 @@ bool is_captured(cudaStream_t stream);
 // With `back`, delays all work until the host waits for it. Delayed work runs in the order of submission, which is
 // a valid order for all streams. Kernels that may overlap their predecessors in a stream begin early (work.h), as
 // in a graph.
-void delay_work(bool back);
+void delay_work(bool delays);
 bool is_late(cudaStream_t stream); // whether work of this stream is delayed
 uint64_t queued_so_far();
 cudaError_t run_queued(uint64_t so_many = UINT64_MAX); // runs delayed work until `so_many` items have run in total
