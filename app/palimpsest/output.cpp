@@ -11,7 +11,7 @@
 namespace palimpsest::app {
 namespace {
 
-// Code point of the 2- or 3-byte character at the front, otherwise -1. No character of 4 bytes is ever escaped.
+// Code point of the 2- or 3-byte character at the front, otherwise -1. visible() escapes no character of 4 bytes.
 int short_code_point(std::string_view text)
 {
     const auto byte = [&](size_t i) { return static_cast<int>(static_cast<unsigned char>(text[i])); };

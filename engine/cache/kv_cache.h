@@ -122,7 +122,7 @@ private:
     kernels::Buffer order_;     // u32 [layers, kv_heads, page_stride * 64], valid for held pages
     PageTables tables_;         // host copy of pages_
     std::vector<int32_t> used_; // [layers, kv_heads]
-    // [layers, kv_heads] One past the last row that was in use at any time since row = rank last held.
+    // [layers, kv_heads] The most rows that the list has used or reserved since row = rank last held.
     std::vector<int32_t> touched_;
     // [layers] An upper bound of the ranks that decode dropped from any one list since the last defragmentation.
     std::vector<int32_t> displaced_;

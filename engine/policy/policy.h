@@ -120,9 +120,11 @@ public:
     virtual bool watches(int32_t /*layer*/) const { return true; } // false: a local layer, which needs no signals
     // True if eviction in one layer depends on other layers; prefill then runs chunk by chunk through all layers.
     virtual bool couples_layers() const = 0;
-    // True if the lists of a layer always have equal lengths, pinned entries included; the policy may rely on it.
+    // True if the lists of a layer always have equal lengths, pinned entries included. A stored state in which they
+    // differ is refused, so that select can rely on it.
     virtual bool heads_alike() const { return true; }
-    // True if the lists of a layer always hold the same tokens; the policy may rely on it.
+    // True if the lists of a layer always hold the same tokens. A stored state in which they differ is refused,
+    // too.
     virtual bool heads_hold_same() const { return false; }
     // Most entries the list may hold after select, at least 1.
     virtual int32_t list_budget(int32_t layer, int32_t head) const = 0;

@@ -98,7 +98,7 @@ private:
     EngineThread& owner_;
     SamplingRequest sampling_; // guarded by its own mutex
 
-    // Used by the engine thread only, except where their headers say otherwise.
+    // The members below are used by the engine thread only, except where their headers say otherwise.
     CommandLoop loop_;
     FramePublisher frames_;
     LoadedModel model_;
