@@ -37,7 +37,8 @@ kernels::Buffer upload(kernels::Backend& backend, const std::vector<float>& valu
     return buffer;
 }
 
-// Reorders a bias, whose rows are ordered like those of its weight, from adjacent pairs to the half-split layout.
+// Reorders a bias, whose rows are ordered like those of its weight, from adjacent RoPE pairs to the half-split
+// layout.
 std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
 {
     std::vector<float> out(bias.size());

@@ -99,8 +99,8 @@ int32_t Sampler::best_needed() const
     if (needed == 0) return 0;
     if (options_.repeat_penalty != 1) {
         const size_t penalized = remembered().size();
-        // A penalty above 1 lowers the logits of recent tokens. At worst the best logits were all theirs, so one
-        // more is needed for each of them. A penalty below 1 may make any recent token the best, so all logits are
+        // A penalty above 1 lowers the logits of recent tokens, so each of them may drop out of the best: one more
+        // logit is needed per recent token. A penalty below 1 may make any recent token the best, so all logits are
         // needed.
         if (options_.repeat_penalty < 1 && penalized > 0) return 0;
         needed += penalized;

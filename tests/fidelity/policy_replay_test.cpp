@@ -414,7 +414,8 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& policy_sett
 }
 
 // Returns a setting with 2 or 4 KV heads and one of two position modes: `place` selects one of these four
-// combinations. The defaults of every policy run in all four; other settings are distributed over them.
+// combinations. The defaults of every policy run in all that is_taken() admits; other settings are
+// distributed over the four.
 Replayed placed(const std::string& name, const std::string& keys, int32_t chunk, size_t place)
 {
     Replayed out{.policy = keys.empty() ? name : name + ":" + keys, .chunk = chunk};

@@ -53,11 +53,12 @@ struct ReferenceSettings {
     std::string representative = "none";
     int full_layers = 2; // refreekv
     bool ranked_by_score = false;
-    bool norm_of_mean = false;   // one norm per layer, of its heads' mean attention; otherwise one per query head
-    bool norm_of_scores = false; // one norm per layer, of the scores of all its lists
-    int mask_sinks = 4;          // refreekv and budget=auto
-    int least = 0;               // the fewest entries to keep, whatever the norms are
-    double p = 0.85;             // top-p of twilight and twilight-evict
+    // Norm: the root of a sum of squares over entries (docs/policies-spec.md, refreekv).
+    bool norm_of_mean = false;      // of the attention averaged over the layer's heads; otherwise one norm per head
+    bool norm_of_scores = false;    // one norm, of the scores of all lists of the layer
+    int mask_sinks = 4;             // refreekv and budget=auto
+    int least = 0;                  // the fewest entries to keep, whatever the norms are
+    double p = 0.85;                // top-p of twilight and twilight-evict
     int page = 16, skip_layers = 2; // quest, twilight
 
     bool is_ladder() const { return name == "lacache" && pattern != "recent" && pattern != "old"; }

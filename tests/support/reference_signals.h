@@ -48,8 +48,9 @@ public:
     const ReferenceList& list() const { return list_; }
     // The sum of the row statistic over the counted rows and the group's query heads.
     double row_statistics() const { return row_statistics_; }
-    // By how much rounding may change row_statistics() for sparsity: the sum of 1/v over entries that equal 1/v up
-    // to rounding; v: visible entries.
+    // An upper bound of the rounding error of row_statistics() for sparsity, the share of the v visible entries
+    // that receive at least 1/v. An entry that receives 1/v up to rounding may be counted or not, which is a change
+    // of 1/v.
     double rounding_margin() const { return rounding_margin_; }
     int counted_rows() const { return counted_; }
     const std::vector<double>& entropies() const { return entropies_; }

@@ -303,7 +303,7 @@ void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
     document_->set_source(text_);
 }
 
-// The engine thread copies the text, because the memory with the text belongs to it.
+// The engine thread copies the text: only that thread may use the memory that holds the text of an unsaved session.
 void Areas::show_text_of_unsaved()
 {
     const uint64_t asked = ++texts_asked_;
@@ -422,8 +422,8 @@ QString Areas::place_name(StreamRange range) const
     return heading ? heading->title : QString();
 }
 
-// Describes a token: its text, if its page is loaded, and its heading. Requests a missing page, but never waits for
-// it.
+// Describes a token: its text, if its text page is loaded, and its heading. Requests a missing page, but never
+// waits for it.
 QString Areas::describe(uint64_t token) const
 {
     if (!text_ || token >= text_->tokens()) return {};

@@ -26,7 +26,7 @@ public:
 
     void begin_activity(Activity activity, const QString& what); // of a new command; publishes a frame
     void begin_reading(const QString& what);                     // a further step of the running command
-    void begin_answer();                                         // likewise
+    void begin_answer();                                         // a further step of it, too
     void end_activity();
 
     void set_share(double share) { frame_.share = share; }

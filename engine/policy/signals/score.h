@@ -24,7 +24,7 @@ struct Signal {
     int32_t window = SignalNeeds::none; // omega: how many of the newest queries count
     double window_percent = 0;          // > 0: omega as a percentage of the list
     double gamma = 0;                   // for MeanVariance
-    int32_t outside_newest = -1; // >= 0: a query's attention is divided by its sum outside this many newest entries
+    int32_t outside_newest = -1; // >= 0: a row is divided by its sum over all entries but this many of the newest
 
     SignalNeeds needs() const;
 };

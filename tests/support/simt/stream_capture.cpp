@@ -25,7 +25,7 @@ struct Queued {
 struct Queue {
     std::deque<std::unique_ptr<Queued>> work;
     uint64_t queued = 0; // items submitted so far, run at once or delayed
-    bool delays = false; // whether new work waits
+    bool delays = false; // new work waits in the queue instead of running at once
 };
 
 Queue& queue()

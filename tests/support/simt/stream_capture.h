@@ -27,9 +27,9 @@ struct Capture {
 cudaError_t submit(cudaStream_t stream, Work work);
 
 bool is_captured(cudaStream_t stream);
-// With `back`, delays all work until the host waits for it. Delayed work runs in the order of submission, which is
-// a valid order for all streams. Kernels that may overlap their predecessors in a stream begin early (work.h), as
-// in a graph.
+// With `delays`, delays all work until the host waits for it. Delayed work runs in the order of submission, which
+// is a valid order for all streams. Kernels that may overlap their predecessors in a stream begin early (work.h),
+// as in a graph.
 void delay_work(bool delays);
 bool is_late(cudaStream_t stream); // whether work of this stream is delayed
 uint64_t queued_so_far();
