@@ -462,7 +462,7 @@ TEST_CASE("policies: every parameter agrees with the slow references over long s
         DYNAMIC_SECTION(name)
         {
             for (size_t i = 1; i < keys.size(); ++i)
-                if (runs_here(number + i, 3))
+                if (runs_here(number + i, 5))
                     replay_once(placed(name, keys[i], chunks[i % chunks.size()], i / 2), length);
         }
     }

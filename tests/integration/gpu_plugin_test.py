@@ -142,10 +142,8 @@ class GpuPluginTest(unittest.TestCase):
 
     @unittest.skipIf(PLUGIN is None, "this build has no CUDA plugin")
     def test_the_plugin_exports_two_functions(self):
-        listing = subprocess.run(["readelf", "-W", "--dyn-syms", PLUGIN], capture_output=True, text=True,
-                                 check=True).stdout
-        shown = {line.split()[7] for line in listing.splitlines()
-                 if re.match(r"\s*\d+:", line) and line.split()[4] != "LOCAL" and line.split()[6] != "UND"}
+        listing = subprocess.run(["nm", "--dynamic", "--defined-only", PLUGIN], capture_output=True, text=True, check=True)
+        shown = {line.split()[-1] for line in listing.stdout.splitlines()}
         self.assertEqual(shown, {"palimpsest_cuda_open_1", "palimpsest_cuda_survey_1"})
 
     @unittest.skipIf(PLUGIN is None, "this build has no CUDA plugin")

@@ -285,7 +285,7 @@ class PolicyTest(ProgramTest):
     def test_a_reading_that_was_stopped_continues_bit_for_bit(self):
         book = self.file("long.txt", text(200000 if FULL else 8000 if AT_CI_LEVEL else 20000, 3))
         for policy, question in [("snapkv", "who wrote the book?"), ("h2o:budget=auto", "was the sea calm?"),
-                                 *((name, None) for name in RAGGED)]:
+                                 *((name, None) for name in (RAGGED[:2] if AT_CI_LEVEL else RAGGED))]:
             with self.subTest(policy=policy):
                 self.steered(policy + " whole", question, book=book, policy=policy)
                 name = policy + " cut"

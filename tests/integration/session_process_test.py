@@ -19,6 +19,7 @@ from session_harness import CUT, FIXTURES, FULL, GROWING, MODEL, PROGRAM, AT_CI_
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
 SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
 PASTES_UNMARKED = b"\x1b[?2004l"
+SHORT = 1500 if AT_CI_LEVEL else 3000  # words
 LONG = 300000 if FULL else 15000 if AT_CI_LEVEL else 60000  # words
 
 
@@ -31,7 +32,7 @@ def printed(text):
 class SessionTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.book = self.file("book.txt", text(3000, 1))
+        self.book = self.file("book.txt", text(SHORT, 1))
 
     def fails(self, status, code, *arguments):
         errors = [line for line in self.run_command(*arguments, status=status).stderr.decode().splitlines()
@@ -136,8 +137,8 @@ class SessionTest(ProgramTest):
         read()
         os.utime(self.book, (1, 1))
         self.assertIn("was read into this session before", read())
-        same_length = text(3000, 1).replace("keeper", "warden")
-        for content in (same_length, text(3000, 1) + "More.\n"):
+        same_length = text(SHORT, 1).replace("keeper", "warden")
+        for content in (same_length, text(SHORT, 1) + "More.\n"):
             self.file("book.txt", content)
             sentence = self.fails(1, "PAL-DOC-06", "read", self.book, "--session", "one", *SMALL)
             self.assertIn("--again", sentence)
@@ -146,7 +147,7 @@ class SessionTest(ProgramTest):
         read("--again")
         self.assertEqual(documents(), 2)
         self.assertIn("was read into this session before", read())
-        self.file("book.txt", text(3000, 1))  # the original content
+        self.file("book.txt", text(SHORT, 1))  # the original content
         self.assertIn("was read into this session before", read())
         read("--again")
         self.assertEqual(documents(), 3)
@@ -418,7 +419,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(self.kept("later"), self.kept("whole"))
 
         # Whichever write is the first to fail, every turn that is not reported as unsaved is stored.
-        for moment in range(1, 40):
+        for moment in range(1, 40, 5 if AT_CI_LEVEL else 1):
             name = "at %d" % moment
             first(name)
             failed = self.chat_with_failing_writes(moment, None, b"one\ntwo\n", name)
@@ -543,7 +544,7 @@ class SessionTest(ProgramTest):
         self.assertRegex(shown, r"(?m)^talk +64 +- +- ")
 
         # Only sessions with the same documents can be compared.
-        self.run_command("read", self.file("other.txt", text(3000, 2)), "--session", "other", *SMALL)
+        self.run_command("read", self.file("other.txt", text(SHORT, 2)), "--session", "other", *SMALL)
         self.fails(2, "PAL-SESSION-07", "compare", "--session", "tree,other")
         self.run_command("chat", "--session", "empty", *SMALL)
         self.fails(2, "PAL-SESSION-07", "compare", "--session", "empty,tree")
@@ -605,7 +606,7 @@ class SessionTest(ProgramTest):
         self.run_command("chat", "--session", "one", *small[6:], stdin=b"ho\n")
         self.fails(4, "PAL-BUDGET-02", "read", self.book, "--session", "two", *small[:-2])
         self.assertEqual([s["name"] for s in self.document("sessions", "list")["sessions"]], ["one"])
-        self.run_command("chat", "--session", "long", *SMALL, stdin=b"word " * 4000000 + b"\n", status=2)
+        self.run_command("chat", "--session", "long", *SMALL, stdin=b"word " * (2000000 if AT_CI_LEVEL else 4000000) + b"\n", status=2)
         self.assertEqual(self.document("sessions", "show", "long")["messages"], [])
 
     def test_unreadable_settings_are_reported(self):
@@ -671,7 +672,7 @@ class SessionTest(ProgramTest):
         return self.document("inspect", "--session", session)["pins"]
 
     def test_pinned_passages_stay_and_are_pinned_again_when_all_is_read_again(self):
-        words = text(3000, 1).split()
+        words = text(SHORT, 1).split()
         passage = " ".join(words[400:412])
         pinned = self.document("read", self.book, "--session", "one", *SMALL, "--pin", passage, "--pin", "1-3")["pins"]
         self.assertEqual([r["held"] for r in pinned["ranges"]], [1, 1])

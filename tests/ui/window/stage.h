@@ -12,6 +12,7 @@
 #include "storage/conversations.h"
 #include "storage/database.h"
 #include "storage/library.h"
+#include "storage/models/shipped_model.h"
 #include "tests/support/project_folders.h"
 #include "tests/ui/support/at_rest.h"
 #include "tests/ui/support/patience.h"
@@ -84,8 +85,7 @@ struct Stage {
         window = std::make_unique<MainWindow>(
             placeholders(),
             WindowPlaces{.database = database,
-                         .shipped_model = QString::fromStdString(
-                             palimpsest::tests::source_file("resources/default-model/palimpsest-small.gguf")),
+                         .shipped_model = QString::fromStdString(storage::shipped_model().string()),
                          .sample = QString::fromStdString(
                              palimpsest::tests::source_file("resources/samples/ashford-light.md")),
                          .models_folder = folder.filePath("models"),

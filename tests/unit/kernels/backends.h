@@ -14,9 +14,9 @@
 #include "kernels/base/error.h"
 #include "kernels/base/fixed_point_types.h"
 #include "kernels/cpu/simd_target.h"
+#include "tests/support/test_level.h"
 #ifdef PALIMPSEST_EMULATED_CUDA
 #include "tests/support/simt/emulated_cuda.h"
-#include "tests/support/test_level.h"
 #endif
 
 namespace palimpsest::kernels::tests {
@@ -130,7 +130,7 @@ inline std::vector<TestBackend> every_backend()
 using palimpsest::tests::at_ci_level;
 
 // Whether a backend runs the case with this index: every case, or one in `one_in` on an emulated GPU. At the CI
-// level, each case runs on one of the two emulated GPUs, and each SIMD target but the best runs one case in three.
+// level, an emulated GPU runs one case in four, and each SIMD target but the best one in six.
 // The best target and a real GPU run every case at every level.
 inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
 {
@@ -139,7 +139,7 @@ inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
     if (!at_ci_level() || on.kind() == Kind::Cuda || best_target) return true;
     // Knuth's multiplicative hash distributes cases of every kind over the backends, even if the kinds alternate.
     const auto turn = static_cast<uint32_t>(on.emulated() ? index / one_in : index);
-    const size_t share = on.emulated() ? 2 : 3;
+    const size_t share = on.emulated() ? 4 : 6;
     return (((turn * 2654435769u) >> 16) + on.number()) % share == 0;
 }
 

@@ -122,6 +122,7 @@ TEST_CASE("the number of threads changes no bit of a wide model")
     const int32_t budget = at_ci_level() ? 560 : 1100;
     const auto tokens = tokens_of(budget + 400, 5, 700);
     for (const std::string policy : {"treekv", "lacache"}) {
+        if (at_ci_level() && policy == "lacache") continue;
         std::vector<Outcome> outcomes;
         for (const int threads : {1, 2, 5}) {
             Session session(load(wide, threads), options(policy, budget, 200));
@@ -469,7 +470,7 @@ TEST_CASE("each token has one eviction event per layer, when its last head drops
 TEST_CASE("cancelling within a chunk leaves the session as before the chunk")
 {
     const auto model =
-        load({.layers = at_ci_level() ? 4 : 12, .dim = 128, .heads = 4, .kv_heads = 2, .head_dim = 32, .ffn = 512});
+        load({.layers = at_ci_level() ? 3 : 12, .dim = 128, .heads = 4, .kv_heads = 2, .head_dim = 32, .ffn = 512});
     SessionOptions o = options("treekv", 600, 512);
     o.stops_within_chunk = true;
     const auto tokens = tokens_of(1024);
@@ -483,7 +484,7 @@ TEST_CASE("cancelling within a chunk leaves the session as before the chunk")
 
     // Repeats until the other thread has stopped the session in time a few times, however late it is scheduled.
     int stopped = 0;
-    for (int i = 1; i < 200 && stopped < 4; ++i) {
+    for (int i = 1; i < 200 && stopped < (at_ci_level() ? 2 : 4); ++i) {
         Session session(model, o);
         session.feed(first);
         const auto logits = session.logits();

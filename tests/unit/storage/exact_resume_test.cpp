@@ -251,7 +251,7 @@ TEST_CASE("a session that is saved anywhere and reopened continues bit for bit")
     for (int round = 0; round < rounds; ++round) {
         for (const PolicyCase& tested : policy_cases()) {
             for (const bool sampled : {false, true}) {
-                if (!runs_here(++seed, 3)) continue;
+                if (!runs_here(++seed, 7)) continue;
                 INFO(tested.policy << (tested.steered ? ", steered" : "") << (sampled ? ", sampled" : ", greedy")
                                    << ", seed " << seed);
                 Scenario scenario(tested, sampled, seed);

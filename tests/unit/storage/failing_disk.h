@@ -20,11 +20,10 @@ inline const std::set<std::string>& documented()
     return codes;
 }
 
-// Every stride()-th call is made to fail: every 7th, every 23rd at the CI level, or every
-// one before a release.
+// Every stride()-th call is made to fail: every 7th, every 61st at the CI level, or every one before a release.
 inline uint64_t stride()
 {
-    return at_full_level() ? 1 : at_ci_level() ? 23 : 7;
+    return at_full_level() ? 1 : at_ci_level() ? 61 : 7;
 }
 
 // Returns a folder in memory if there is one. FaultVfs ignores flushes, so the files need not be durable.

@@ -14,6 +14,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/project_folders.h"
+#include "tests/support/test_level.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
@@ -377,7 +378,7 @@ TEST_CASE("a stored document is read to its end although the device is lost mean
     };
     int operations = 100;
     while (!ends_after(operations))
-        operations += operations / 8;
+        operations += operations / (tests::at_ci_level() ? 2 : 8);
     CHECK(lost > 0);
     unsetenv("PALIMPSEST_PLUGINS");
     unsetenv("PALIMPSEST_TEST_FAIL_AFTER");

@@ -13,6 +13,7 @@
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
+#include "tests/support/test_level.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -142,7 +143,7 @@ TEST_CASE("sampling from the best logits chooses the same token as sampling from
 {
     std::mt19937 random(81);
     int from_best = 0, tokens = 0;
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < (tests::at_ci_level() ? 60 : 300); ++i) {
         const Stream stream{one_of<size_t>({1, 2, 7, 40, 41, 100, 127, 128, 129, 500, 2000}, random),
                             random_options(random)};
         from_best += follow(stream, random);
@@ -161,7 +162,7 @@ TEST_CASE("for large vocabularies every token can be chosen from the best logits
         {130000, {.temperature = 1, .top_k = 128, .seed = 4}},
         {130000, {.temperature = 0.6, .top_k = 64, .top_p = 0.9, .repeat_penalty = 1.2, .seed = 5}}};
     for (const Stream& stream : all)
-        CHECK(follow(stream, random) == stream.tokens);
+        if (stream.vocabulary < 100000 || !tests::at_ci_level()) CHECK(follow(stream, random) == stream.tokens);
 }
 
 TEST_CASE("best_needed() says how many of the best logits a token needs", "[best]")
