@@ -117,7 +117,7 @@ struct RandomWeight {
     void fill_blocks(std::mt19937& random, DType type, size_t count)
     {
         const auto blocks = static_cast<int64_t>(count) / info(type).bytes;
-        const auto made = palimpsest::tests::random_blocks(random, type, blocks * info(type).block);
+        const auto made = tests::random_blocks(random, type, blocks * info(type).block);
         std::copy(made.begin(), made.end(), bytes.begin());
     }
     void fill_values(std::mt19937& random, DType type, size_t count)

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
     const auto summary = engine::summarize_gguf(std::as_bytes(std::span(data, size)));
     try {
         const auto file = engine::MappedFile::copy(std::as_bytes(std::span(data, size)), "fuzz.gguf");
-        tests::touch(engine::open_gguf(file));
+        test::touch(engine::open_gguf(file));
         if (!summary) std::abort();
     } catch (const Error&) {
     }

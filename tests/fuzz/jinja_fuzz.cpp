@@ -22,10 +22,10 @@ constexpr std::string_view context = R"({"bos_token": "<s>", "eos_token": "</s>"
 // Renders a template on one conversation: it succeeds or throws Error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
-    static const jinja::Value values = tests::template_value(nlohmann::ordered_json::parse(context));
+    static const jinja::Value values = test::template_value(nlohmann::ordered_json::parse(context));
     try {
         const jinja::Template chat_template({reinterpret_cast<const char*>(data), size});
-        chat_template.render(values.dict(), tests::template_date());
+        chat_template.render(values.dict(), test::template_date());
     } catch (const Error&) {
     }
     return 0;

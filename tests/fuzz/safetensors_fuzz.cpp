@@ -23,10 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
     try {
         engine::HfFiles files;
         files.folder = "fuzz";
-        files.config = tests::in_memory(tests::Bytes(config), "config.json");
+        files.config = test::in_memory(test::Bytes(config), "config.json");
         files.weights["model.safetensors"] =
             engine::MappedFile::copy(std::as_bytes(std::span(data, size)), "model.safetensors");
-        tests::touch(engine::assemble_hf_model(files));
+        test::touch(engine::assemble_hf_model(files));
     } catch (const Error&) {
     }
     return 0;

@@ -21,8 +21,8 @@ namespace {
 void read_config(std::string_view text)
 {
     HfTokenizerFiles files;
-    files.model = tests::in_memory(tests::tiny_spm_model(), "tokenizer.model");
-    files.config = tests::in_memory(tests::Bytes(text), "tokenizer_config.json");
+    files.model = test::in_memory(test::tiny_spm_model(), "tokenizer.model");
+    files.config = test::in_memory(test::Bytes(text), "tokenizer_config.json");
     HfConfig config;
     config.model.vocabulary = 20;
     std::vector<Text> warnings;

@@ -26,8 +26,8 @@ ordered_json rendered(const std::string& source, const ordered_json& contexts)
         const engine::jinja::Template chat_template(source);
         for (const auto& context : contexts) {
             try {
-                results.push_back({{"text", chat_template.render(tests::template_value(context).dict(),
-                                                                 tests::template_date())}});
+                results.push_back(
+                    {{"text", chat_template.render(test::template_value(context).dict(), test::template_date())}});
             } catch (const Error& error) {
                 results.push_back(failure(error));
             }

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv)
 {
-    palimpsest::tests::use_own_folders();
+    palimpsest::test::use_own_folders();
     Catch::Session session;
     const int bad_arguments = session.applyCommandLine(argc, argv);
     if (bad_arguments != 0) return bad_arguments;

@@ -4,7 +4,7 @@
 namespace {
 
 [[maybe_unused]] const bool taken = [] {
-    palimpsest::tests::use_own_folders();
+    palimpsest::test::use_own_folders();
     return true;
 }();
 

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace palimpsest::tests {
+namespace palimpsest::test {
 
 // Sets the variables that name the folders of settings, sessions and models, of this program and of others, to a
 // folder that does not exist, so that only the shipped model is found. REQUIRES: no other threads yet.
@@ -20,4 +20,4 @@ inline void use_own_folders()
         unsetenv(variable);
 }
 
-} // namespace palimpsest::tests
+} // namespace palimpsest::test

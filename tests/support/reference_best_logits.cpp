@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 void reference_best_logits(const BestLogitsArgs& args)
 {
@@ -23,4 +23,4 @@ void reference_best_logits(const BestLogitsArgs& args)
     }
 }
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

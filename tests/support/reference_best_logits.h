@@ -3,9 +3,9 @@
 
 #include "kernels/backend.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 // All pointers are host memory. Writes no ids or values if `first_bad` is not `count`.
 void reference_best_logits(const BestLogitsArgs& args);
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 namespace {
 
 using Ranks = std::vector<uint32_t>;
@@ -252,4 +252,4 @@ void reference_evict(const EvictArgs& args)
     }
 }
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

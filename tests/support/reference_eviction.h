@@ -3,10 +3,10 @@
 
 #include "kernels/eviction.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 // All pointers are host memory.
 void reference_accumulate(const AccumulateArgs& args);
 void reference_evict(const EvictArgs& args);
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

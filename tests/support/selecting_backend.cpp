@@ -82,19 +82,19 @@ public:
     }
     void accumulate(const AccumulateArgs& args) override
     {
-        run([=] { tests::reference_accumulate(args); });
+        run([=] { test::reference_accumulate(args); });
     }
     void evict(const EvictArgs& args) override
     {
         run([=, this] {
             ++use_.evictions;
-            tests::reference_evict(args);
+            test::reference_evict(args);
         });
     }
 
     void best_logits(const BestLogitsArgs& args) override
     {
-        run([=] { tests::reference_best_logits(args); });
+        run([=] { test::reference_best_logits(args); });
     }
 
     void stage(const StageArgs& args) override { cpu_->stage(args); }

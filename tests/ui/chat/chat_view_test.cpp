@@ -63,10 +63,10 @@ void show(QWidget& widget, int width = 800, int height = 600)
 {
     widget.resize(width, height);
     widget.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&widget, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowExposed(&widget, test::patience_ms));
     widget.activateWindow();
     widget.setFocus();
-    QVERIFY(tests::comes_to_rest(widget));
+    QVERIFY(test::comes_to_rest(widget));
 }
 
 } // namespace
@@ -403,7 +403,7 @@ void ChatViewTest::every_widget_has_a_name()
     page.queue_question(3, QStringLiteral("Waiting?"));
     page.composer()->edit_question(1, QStringLiteral("Edited?"));
     show(page);
-    QCOMPARE(tests::nameless(page), QStringList());
+    QCOMPARE(test::nameless(page), QStringList());
 }
 
 void ChatViewTest::the_page_and_the_view_follow_the_palette()
@@ -416,14 +416,14 @@ void ChatViewTest::the_page_and_the_view_follow_the_palette()
         show(*page);
         return page;
     };
-    QCOMPARE(tests::colours_that_stay(empty), QString());
+    QCOMPARE(test::colours_that_stay(empty), QString());
     const auto talking = [] {
         auto view = std::make_unique<ChatView>();
         view->set_turns(talk(4));
         show(*view);
         return view;
     };
-    QCOMPARE(tests::colours_that_stay(talking), QString());
+    QCOMPARE(test::colours_that_stay(talking), QString());
 }
 
 void ChatViewTest::the_empty_chat_shows_explanations_in_secondary_text()

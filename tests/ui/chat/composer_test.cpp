@@ -163,7 +163,7 @@ void ComposerTest::a_long_paste_becomes_a_signal()
     QVERIFY(field->toPlainText().isEmpty());
     const QString book = QStringLiteral("word ").repeated(500000);
     QGuiApplication::clipboard()->setText(book);
-    const tests::ThreadClock clock;
+    const test::ThreadClock clock;
     field->paste();
     QCoreApplication::processEvents();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

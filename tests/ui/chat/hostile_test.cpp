@@ -87,7 +87,7 @@ void HostileTest::check_nothing_was_loaded()
 
 void HostileTest::timed(const std::function<void()>& work)
 {
-    const tests::ThreadClock clock;
+    const test::ThreadClock clock;
     work();
     longest_ = std::max(longest_, clock.elapsed_ms());
 }

@@ -28,7 +28,7 @@ struct Shown {
         instructions.resize(600, 300);
         instructions.show();
         instructions.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&instructions, tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(&instructions, test::patience_ms));
     }
     QString note() const { return instructions.field()->accessibleDescription(); }
     void unfold_by_key()
@@ -55,8 +55,8 @@ private Q_SLOTS:
         shown.unfold_by_key();
         QVERIFY(shown.instructions.field()->isVisible());
         QVERIFY(shown.instructions.field()->hasFocus());
-        QCOMPARE(tests::nameless(shown.instructions), QStringList());
-        QCOMPARE(tests::clipped(shown.instructions), QStringList());
+        QCOMPARE(test::nameless(shown.instructions), QStringList());
+        QCOMPARE(test::clipped(shown.instructions), QStringList());
         QVERIFY(shown.note().contains(QLatin1String("next session")));
         QVERIFY(shown.note().contains(QLatin1String("until the session reads its first text")));
     }
@@ -155,7 +155,7 @@ private Q_SLOTS:
             instructions->show();
             return std::shared_ptr<QWidget>(std::move(instructions));
         };
-        QCOMPARE(tests::colours_that_stay(make), QString());
+        QCOMPARE(test::colours_that_stay(make), QString());
     }
 };
 

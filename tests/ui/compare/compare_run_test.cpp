@@ -83,10 +83,9 @@ class CompareRunTest : public QObject {
 private Q_SLOTS:
     void initTestCase()
     {
-        model_ =
-            engine::Model::load(palimpsest::tests::source_file("resources/default-model/palimpsest-small.gguf"),
-                                kernels::open_backend({"cpu", 1, ""}));
-        QFile file(QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
+        model_ = engine::Model::load(tests::source_file("resources/default-model/palimpsest-small.gguf"),
+                                     kernels::open_backend({"cpu", 1, ""}));
+        QFile file(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.read(24'000);
         tokens_ =

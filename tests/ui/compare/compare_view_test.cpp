@@ -103,10 +103,9 @@ private Q_SLOTS:
     void initTestCase()
     {
         QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-        model_ =
-            engine::Model::load(palimpsest::tests::source_file("resources/default-model/palimpsest-small.gguf"),
-                                kernels::open_backend({"cpu", 1, ""}));
-        QFile file(QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
+        model_ = engine::Model::load(tests::source_file("resources/default-model/palimpsest-small.gguf"),
+                                     kernels::open_backend({"cpu", 1, ""}));
+        QFile file(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.read(6'000);
         CompareJob job{.what = "Ashford", .tokens = {}, .chunk = 64, .contenders = {}};
@@ -335,15 +334,15 @@ private Q_SLOTS:
                            {QStringLiteral("streaming"), QStringLiteral("256")},
                            {QStringLiteral("h2o"), QStringLiteral("256")},
                            {QStringLiteral("lacache"), QStringLiteral("256")}});
-        tests::keep_pictures(*view, QStringLiteral("compare-empty"));
+        test::keep_pictures(*view, QStringLiteral("compare-empty"));
         view->begin();
         view->show_state(states_[states_.size() / 2]);
-        tests::keep_pictures(*view, QStringLiteral("compare-running"));
-        QCOMPARE(tests::nameless(*view), QStringList());
+        test::keep_pictures(*view, QStringLiteral("compare-running"));
+        QCOMPARE(test::nameless(*view), QStringList());
         view->show_state(states_.back());
         view->end();
-        tests::keep_pictures(*view, QStringLiteral("compare-finished"));
-        QCOMPARE(tests::nameless(*view), QStringList());
+        test::keep_pictures(*view, QStringLiteral("compare-finished"));
+        QCOMPARE(test::nameless(*view), QStringList());
     }
 };
 

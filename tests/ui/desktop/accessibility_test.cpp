@@ -165,8 +165,8 @@ struct NamedPalette {
 // The palettes of two desktops, of the program's own colours and of Qt.
 std::vector<NamedPalette> palettes()
 {
-    std::vector<NamedPalette> all = {{"light desktop", tests::light_palette()},
-                                     {"dark desktop", tests::dark_palette()}};
+    std::vector<NamedPalette> all = {{"light desktop", test::light_palette()},
+                                     {"dark desktop", test::dark_palette()}};
     for (const Colours colours : {Colours::Light, Colours::Dark, Colours::AsDesktop}) {
         Preferences preferences;
         preferences.colours = colours;
@@ -217,7 +217,7 @@ void AccessibilityTest::initTestCase()
 void AccessibilityTest::cleanup()
 {
     program_.reset();
-    QApplication::setPalette(tests::light_palette());
+    QApplication::setPalette(test::light_palette());
 }
 
 void AccessibilityTest::open_program()
@@ -233,7 +233,7 @@ void AccessibilityTest::open_program()
     preferences.reduced_motion = true;
     program_->window().change_preferences(preferences);
     program_->window().activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&program_->window(), tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowActive(&program_->window(), test::patience_ms));
 }
 
 // Opens a session with a document and an answer.
@@ -256,7 +256,7 @@ void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&
     MainWindow* const window = &program_->window();
     program_->trigger(id);
     QWidget* dialog = nullptr;
-    const bool is_there = tests::eventually([&] {
+    const bool is_there = test::eventually([&] {
         dialog = QApplication::activeWindow();
         const QWidget* focus = QApplication::focusWidget();
         return dialog && dialog != window && focus && dialog->isAncestorOf(focus);
@@ -265,7 +265,7 @@ void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&
     look(*dialog);
     dialog->close();
     window->activateWindow(); // a desktop does the same when a dialog closes
-    QVERIFY(tests::eventually([&] { return QApplication::activeWindow() == window; }));
+    QVERIFY(test::eventually([&] { return QApplication::activeWindow() == window; }));
 }
 
 void AccessibilityTest::everything_has_a_name_and_a_role()
@@ -298,7 +298,7 @@ void AccessibilityTest::tab_reaches_all_of_a_dialog_and_everything_has_a_name()
                               ActionId::CommandPalette}) {
         QStringList troubles;
         look_into(id, [&](QWidget& dialog) {
-            troubles = troubles_of(dialog) + tests::nameless(dialog) + unreached_by_tab(dialog);
+            troubles = troubles_of(dialog) + test::nameless(dialog) + unreached_by_tab(dialog);
             if (dialog.windowTitle().isEmpty() && dialog.accessibleName().isEmpty())
                 troubles << QStringLiteral("the dialog itself has no name");
         });
@@ -399,7 +399,7 @@ void AccessibilityTest::the_keyboard_opens_the_map_as_a_table()
     QVERIFY(table);
     const auto& kept = *map->scene().map;
     QVERIFY(table->model()->rowCount() >= kept.layers);
-    QVERIFY2(tests::eventually([&] { return table->hasFocus(); }),
+    QVERIFY2(test::eventually([&] { return table->hasFocus(); }),
              qPrintable(QApplication::focusWidget() ? described(QApplication::focusWidget()) : QString()));
     QCOMPARE(troubles_of(*table->window()).join(u'\n'), QString());
     QCOMPARE(unreached_by_tab(*table->window()).join(u'\n'), QString());

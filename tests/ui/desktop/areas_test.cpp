@@ -114,7 +114,7 @@ void AreasTest::a_document_hit_opens_its_session_at_the_hit()
     read(alpha_);
     read(beta_);
     const auto shows = [&](const QString& words) {
-        return tests::eventually([&] {
+        return test::eventually([&] {
             const QRect at = text().text_layout().rect_of(text().caret());
             return text().isVisible() && text().text_layout().is_complete() &&
                    text().viewport()->rect().contains(at) &&
@@ -201,17 +201,17 @@ void AreasTest::the_document_keeps_its_place_after_an_answer()
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->saved, saved);
     program_->window().show_tab(Tab::Document);
-    QVERIFY(tests::eventually([&] { return text().source() && text().text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text().source() && text().text_layout().is_complete(); }));
     const uint64_t tokens = text().source()->tokens();
     text().jump_to(tokens / 2);
     text().set_caret(tokens / 2 + 5);
-    QVERIFY(tests::eventually([&] { return text().text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text().text_layout().is_complete(); }));
     const uint64_t top = text().text_layout().place().token;
     QVERIFY(top > 0);
     program_->engine().ask(QStringLiteral("Who wrote it down?"));
     QVERIFY(program_->settle());
-    QVERIFY(tests::eventually([&] { return text().source()->tokens() > tokens; }));
-    QVERIFY(tests::eventually([&] { return text().text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text().source()->tokens() > tokens; }));
+    QVERIFY(test::eventually([&] { return text().text_layout().is_complete(); }));
     QCOMPARE(text().text_layout().place().token, top);
     QCOMPARE(text().caret(), tokens / 2 + 5);
 }

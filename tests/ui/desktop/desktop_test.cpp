@@ -74,7 +74,7 @@ void DesktopTest::a_question_about_the_sample_is_answered()
 
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(tests::eventually([&] { return text->text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     QVERIFY2(text->text_layout().visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")),
              qPrintable(text->text_layout().visible_text().left(300)));
 
@@ -93,10 +93,10 @@ void DesktopTest::a_question_about_the_sample_is_answered()
 void DesktopTest::a_question_waits_while_the_document_is_read()
 {
     program_->window().open_paths({sample_});
-    QVERIFY(tests::eventually([&] { return program_->bench().frame()->activity == Activity::Reading; }));
+    QVERIFY(test::eventually([&] { return program_->bench().frame()->activity == Activity::Reading; }));
     QSignalSpy queued(&program_->engine(), &EngineThread::question_queued);
     program_->say(QStringLiteral("Does it wait?"));
-    QVERIFY(tests::eventually([&] { return queued.count() == 1; }));
+    QVERIFY(test::eventually([&] { return queued.count() == 1; }));
     const quint64 id = queued[0][0].toULongLong();
     QCOMPARE(program_->areas().chat()->composer()->waiting(id), QStringLiteral("Does it wait?"));
     QVERIFY(program_->settle());
@@ -113,8 +113,8 @@ void DesktopTest::an_answer_is_stopped_regenerated_undone_and_branched()
     program_->window().change_preferences(preferences);
     program_->say(QStringLiteral("Tell everything."));
     ChatView* chat = program_->areas().chat()->view();
-    QVERIFY(tests::eventually([&] { return chat->turns().is_answering() && chat->turns().count() == 2; }));
-    QVERIFY(tests::eventually([&] { return !program_->bench().frame()->answer.isEmpty(); }));
+    QVERIFY(test::eventually([&] { return chat->turns().is_answering() && chat->turns().count() == 2; }));
+    QVERIFY(test::eventually([&] { return !program_->bench().frame()->answer.isEmpty(); }));
     QTest::keyClick(program_->areas().chat()->composer()->field(), Qt::Key_Escape);
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->turns[1].state, storage::MessageState::Stopped);
@@ -170,7 +170,7 @@ void DesktopTest::a_restart_opens_the_last_session_as_it_was()
 
     program_ = std::make_unique<Program>(folder_->path(), sample_);
     program_->bench().begin({});
-    QVERIFY(tests::eventually([&] { return program_->facts() != nullptr; }));
+    QVERIFY(test::eventually([&] { return program_->facts() != nullptr; }));
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QCOMPARE(program_->facts()->turns[1].text, answer);
@@ -207,7 +207,7 @@ void DesktopTest::a_selected_passage_is_pinned_with_its_price()
     read_sample();
     program_->window().show_tab(Tab::Document);
     DocumentPage* page = program_->areas().document();
-    QVERIFY(tests::eventually([&] { return page->view()->text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return page->view()->text_layout().is_complete(); }));
     const uint64_t end = program_->facts()->documents[0].range.last;
     page->view()->select({end - 60, end - 40});
     QVERIFY2(page->price_text().startsWith(QStringLiteral("20 ")) && page->price_text().contains(u'%'),
@@ -231,7 +231,7 @@ void DesktopTest::without_a_budget_a_pin_is_priced_by_the_full_cache()
     read_sample();
     program_->window().show_tab(Tab::Document);
     DocumentPage* page = program_->areas().document();
-    QVERIFY(tests::eventually([&] { return page->view()->text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return page->view()->text_layout().is_complete(); }));
     page->view()->select({100, 200});
     const double share = 100.0 * 100 / program_->engine().model()->config().context;
     QVERIFY2(page->price_text().contains(QStringLiteral("%1 %").arg(QLocale().toString(share, 'f', 1))),
@@ -269,7 +269,7 @@ void DesktopTest::sources_are_shown_in_the_document_and_the_map()
     DocumentView* text = program_->areas().document()->view();
     QVERIFY(text->isVisible());
     const StreamRange first = answer.provenance->sources[0].range;
-    QVERIFY(tests::eventually([&] {
+    QVERIFY(test::eventually([&] {
         return text->text_layout().is_complete() && text->text_layout().visible_range().first <= first.first &&
                first.first < text->text_layout().visible_range().last;
     }));
@@ -299,10 +299,10 @@ void DesktopTest::an_unsaved_session_shows_its_text_and_is_not_in_the_library()
     QVERIFY(!program_->facts()->saved);
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(tests::eventually([&] {
+    QVERIFY(test::eventually([&] {
         return text->text_layout().visible_text().contains(QStringLiteral("The Chronicle of Ashford Light"));
     }));
-    QVERIFY(tests::eventually([&] { return program_->window().library().model().all_sessions().isEmpty(); }));
+    QVERIFY(test::eventually([&] { return program_->window().library().model().all_sessions().isEmpty(); }));
 }
 
 void DesktopTest::a_failure_is_shown_in_the_window()

@@ -89,7 +89,7 @@ void IdleTest::the_window_is_painted_within_a_second_of_processor_time()
     qInfo("first paint after %lld ms, %.0f ms of them computing", static_cast<long long>(since_start.elapsed()),
           computed * 1000);
     QVERIFY(!program.engine().model());
-    if (!ui::tests::is_sanitized) QVERIFY2(computed < 1, qPrintable(QString::number(computed)));
+    if (!ui::test::is_sanitized) QVERIFY2(computed < 1, qPrintable(QString::number(computed)));
 }
 
 void IdleTest::an_idle_program_uses_no_processor_time()
@@ -109,7 +109,7 @@ void IdleTest::an_idle_program_uses_no_processor_time()
         turn_for(3000);
         const double used = (processor_seconds() - before) / 3;
         qInfo("tab %d: %.3f %% of a processor", static_cast<int>(tab), used * 100);
-        if (!ui::tests::is_sanitized) QVERIFY2(used < 0.005, qPrintable(QString::number(used)));
+        if (!ui::test::is_sanitized) QVERIFY2(used < 0.005, qPrintable(QString::number(used)));
     }
 }
 

@@ -74,7 +74,7 @@ void PicturesTest::initTestCase()
 {
     sample_ = QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md"));
     if (qEnvironmentVariableIsEmpty("PALIMPSEST_PICTURES")) sample_ = part_of_sample(folder_, 16000);
-    QApplication::setPalette(ui::tests::light_palette());
+    QApplication::setPalette(ui::test::light_palette());
     Preferences english;
     english.language = QStringLiteral("en");
     translate(*qApp, english);
@@ -99,15 +99,15 @@ void PicturesTest::keep(const QString& name, QWidget* widget)
     QWidget& shown = widget ? *widget : program_->window();
     double lightness[2] = {};
     for (const bool dark : {false, true}) {
-        QApplication::setPalette(dark ? ui::tests::dark_palette() : ui::tests::light_palette());
-        QVERIFY(ui::tests::comes_to_rest(shown));
+        QApplication::setPalette(dark ? ui::test::dark_palette() : ui::test::light_palette());
+        QVERIFY(ui::test::comes_to_rest(shown));
         const QImage image = shown.grab().toImage();
         lightness[dark ? 1 : 0] = brightness(image);
         keep_picture(image, name + (dark ? QStringLiteral("-dark") : QStringLiteral("-light")));
     }
     QVERIFY2(lightness[0] > lightness[1] + 40, qPrintable(name));
-    QCOMPARE(ui::tests::clipped(shown).join(u'\n'), QString());
-    QApplication::setPalette(ui::tests::light_palette());
+    QCOMPARE(ui::test::clipped(shown).join(u'\n'), QString());
+    QApplication::setPalette(ui::test::light_palette());
 }
 
 void PicturesTest::keep_picture(const QImage& image, const QString& name) const
@@ -135,7 +135,7 @@ QDialog* PicturesTest::dialog() const
             if (dialog->isVisible()) found = dialog;
         return found != nullptr;
     };
-    return tests::eventually(look) ? found : nullptr;
+    return test::eventually(look) ? found : nullptr;
 }
 
 void PicturesTest::the_first_start_is_drawn()
@@ -154,7 +154,7 @@ void PicturesTest::a_reading_is_drawn()
         const bool is_read = facts && facts->tokens_read > 0 && facts->tokens_read == facts->tokens_in_input;
         return is_read || (frame->activity == Activity::Reading && frame->share.value_or(0) > 0.3);
     };
-    QVERIFY(tests::eventually(is_under_way));
+    QVERIFY(test::eventually(is_under_way));
     program_->say(QStringLiteral("Who kept the light first?"));
     keep(QStringLiteral("reading"));
     QVERIFY(program_->settle());
@@ -171,7 +171,7 @@ void PicturesTest::the_document_is_drawn()
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
     text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // the kept share changes visibly there
-    QVERIFY(tests::eventually([&] { return text->text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("document"));
 }
 
@@ -181,7 +181,7 @@ void PicturesTest::the_sources_of_an_answer_are_drawn()
     ChatView* chat = program_->areas().chat()->view();
     chat->perform(chat->turns().count() - 1, TurnAction::ShowSources);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(tests::eventually([&] { return text->text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("sources"));
 }
 
@@ -212,7 +212,7 @@ void PicturesTest::a_comparison_is_drawn()
                           {QStringLiteral("lacache"), QStringLiteral("512")},
                           {QStringLiteral("streaming"), QStringLiteral("512")}});
     compare->start();
-    QVERIFY(tests::eventually([&] { return !compare->is_running() && compare->state() != nullptr; }, 600'000));
+    QVERIFY(test::eventually([&] { return !compare->is_running() && compare->state() != nullptr; }, 600'000));
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QVERIFY(compare->state()->phase == CompareState::Phase::Finished);
@@ -274,7 +274,7 @@ QImage with_open_list(QWidget& window, QComboBox& box)
 {
     box.showPopup();
     QWidget* list = box.view()->window();
-    if (!QTest::qWaitForWindowExposed(list, ui::tests::patience_ms)) return {};
+    if (!QTest::qWaitForWindowExposed(list, ui::test::patience_ms)) return {};
     QImage image = window.grab().toImage();
     const QPoint below = box.mapTo(&window, QPoint(0, box.height()));
     QPainter(&image).drawPixmap(std::min(below.x(), window.width() - list->width()), below.y(), list->grab());

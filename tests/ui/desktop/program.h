@@ -24,7 +24,7 @@
 
 namespace palimpsest::tests {
 
-using ui::tests::sized;
+using ui::test::sized;
 
 // Writes the first bytes of the shipped sample, up to the end of a paragraph, to a file, and returns its path.
 inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)
@@ -61,13 +61,13 @@ public:
     // Waits until nothing runs or is queued, and the window has the newest frame.
     bool settle(int milliseconds = 180000)
     {
-        const bool settled = ui::tests::eventually(
+        const bool settled = ui::test::eventually(
             [&] { return engine_.is_idle() && bench_.frame() == engine_.frame(); }, milliseconds);
         QCoreApplication::processEvents(); // delivers signals that are not frames
         return settled;
     }
     // Waits until the areas are loaded, laid out and painted.
-    bool comes_to_rest() { return ui::tests::comes_to_rest(window_); }
+    bool comes_to_rest() { return ui::test::comes_to_rest(window_); }
     void say(const QString& question)
     {
         QWidget* field = areas_.chat()->composer()->field();

@@ -136,7 +136,7 @@ void SmoothnessTest::cleanup()
 {
     loop().time_no_paints();
     program_.reset();
-    QApplication::setPalette(tests::light_palette());
+    QApplication::setPalette(test::light_palette());
 }
 
 // Opens a program with default settings, but without the tour.
@@ -144,7 +144,7 @@ void SmoothnessTest::make_program(const QString& sample)
 {
     program_ = std::make_unique<Program>(folder_->path(), sample);
     program_->store().set_tour_taken();
-    QVERIFY(QTest::qWaitForWindowExposed(&program_->window(), tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowExposed(&program_->window(), test::patience_ms));
 }
 
 bool SmoothnessTest::reads_some_chunks(int chunks)
@@ -293,7 +293,7 @@ void SmoothnessTest::a_chat_of_ten_thousand_turns_does_not_block()
         QStringLiteral("another width"), [&] { program_->window().resize(1000, 700); }, 1000));
     program_->window().show_tab(Tab::Chat);
     check(loop().watch(
-        QStringLiteral("dark colours"), [] { QApplication::setPalette(tests::dark_palette()); }, 1000));
+        QStringLiteral("dark colours"), [] { QApplication::setPalette(test::dark_palette()); }, 1000));
     QCOMPARE(program_->failures().join(u'\n'), QString());
 }
 
@@ -346,7 +346,7 @@ void SmoothnessTest::changes_of_tab_size_and_colours_do_not_block()
     for (const bool dark : {true, false})
         check(loop().watch(
             dark ? QStringLiteral("dark colours") : QStringLiteral("light colours"),
-            [&] { QApplication::setPalette(dark ? tests::dark_palette() : tests::light_palette()); }, 500));
+            [&] { QApplication::setPalette(dark ? test::dark_palette() : test::light_palette()); }, 500));
     check(loop().watch(
         QStringLiteral("larger text"), [&] { program_->trigger(ActionId::LargerText); }, 500));
     program_->trigger(ActionId::NormalText);

@@ -133,7 +133,7 @@ void TroubleTest::a_session_without_its_model_is_shown_as_text()
     QVERIFY(!retry());
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(tests::eventually([&] { return text->text_layout().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     QVERIFY2(text->text_layout().visible_text().contains(QStringLiteral("Ashford")),
              qPrintable(text->text_layout().visible_text().left(300)));
     engine.open_session(name);

@@ -20,8 +20,8 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::source_of;
-using palimpsest::tests::SyntheticText;
+using tests::source_of;
+using tests::SyntheticText;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int slowness = 20;
@@ -43,7 +43,7 @@ public:
     template<class Work>
     void step(Work work)
     {
-        const tests::ThreadClock clock;
+        const test::ThreadClock clock;
         work();
         QCoreApplication::processEvents();
         longest_ = std::max(longest_, clock.elapsed_ms());
@@ -90,7 +90,7 @@ void DocumentViewTest::ten_million_tokens_never_block_the_event_loop()
         auto page = std::make_unique<DocumentPage>();
         page->resize(1000, 800);
         page->show();
-        QVERIFY(QTest::qWaitForWindowExposed(page.get(), tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowExposed(page.get(), test::patience_ms));
         DocumentView& view = *page->view();
         watch.step([&] {
             page->set_source(text.source());
@@ -326,7 +326,7 @@ void DocumentViewTest::copying_a_long_text_shows_progress_and_can_be_cancelled()
     EVENTUALLY(page.copy_bar()->isVisible());
     page.copy_bar()->findChild<QPushButton*>()->click();
     QVERIFY(!page.copy_bar()->isVisible());
-    QVERIFY(tests::stays([&] { return !page.copy_bar()->isVisible(); }, 100));
+    QVERIFY(test::stays([&] { return !page.copy_bar()->isVisible(); }, 100));
     QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("before"));
 }
 
@@ -339,19 +339,18 @@ void DocumentViewTest::a_growing_text_keeps_the_visible_range()
     QVERIFY(arrives(*view));
     const StreamRange seen = view->text_layout().visible_range();
     SyntheticText longer{150'000};
-    source->set_outline(longer.outline(),
-                        [=] { return std::make_unique<palimpsest::tests::SyntheticPages>(longer); });
+    source->set_outline(longer.outline(), [=] { return std::make_unique<tests::SyntheticPages>(longer); });
     QVERIFY(view->text_layout().is_complete()); // the pages that both texts have in common are still loaded
     QCOMPARE(view->text_layout().visible_range(), seen);
     view->jump_to(149'999);
     QVERIFY(arrives(*view));
     QCOMPARE(view->text_layout().visible_range().last, uint64_t{150'000});
-    source->set_outline(text.outline(), [=] { return std::make_unique<palimpsest::tests::SyntheticPages>(text); });
+    source->set_outline(text.outline(), [=] { return std::make_unique<tests::SyntheticPages>(text); });
     QVERIFY(arrives(*view));
     QCOMPARE(view->text_layout().visible_range().last, uint64_t{100'000});
     TextOutline another = text.outline();
     another.parts.back().id = 2;
-    source->set_outline(another, [=] { return std::make_unique<palimpsest::tests::SyntheticPages>(text); });
+    source->set_outline(another, [=] { return std::make_unique<tests::SyntheticPages>(text); });
     QVERIFY(arrives(*view));
     QCOMPARE(view->text_layout().visible_range().first, uint64_t{0});
 }

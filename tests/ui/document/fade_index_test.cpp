@@ -15,7 +15,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::SyntheticText;
+using tests::SyntheticText;
 
 std::vector<engine::EvictionEvent> random_events(uint64_t tokens, int layers, uint64_t chunks, uint32_t seed)
 {
@@ -190,7 +190,7 @@ void FadeIndexTest::a_fade_record_is_read_again_only_after_a_change()
         page.set_fade_record(record, 3, 512);
         EVENTUALLY_EQUAL(asked, before + 1);
         EVENTUALLY_EQUAL(read, reads);
-        QVERIFY(tests::stays([&] { return read == reads; }, 50)); // read() is not called again
+        QVERIFY(test::stays([&] { return read == reads; }, 50)); // read() is not called again
         EVENTUALLY(page.time_bar()->isEnabled());
     };
     set(1);
@@ -198,7 +198,7 @@ void FadeIndexTest::a_fade_record_is_read_again_only_after_a_change()
     ++row;
     set(2);
     source->set_outline(SyntheticText{30'000}.outline(),
-                        [=] { return std::make_unique<palimpsest::tests::SyntheticPages>(text); });
+                        [=] { return std::make_unique<tests::SyntheticPages>(text); });
     set(3); // the text has grown
     page.set_source(text.source());
     QVERIFY(!page.time_bar()->isEnabled());

@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::SyntheticText;
+using tests::SyntheticText;
 
 constexpr uint64_t text_tokens = 60'000; // beyond the paragraph without line ends and the second chapter
 
@@ -24,7 +24,7 @@ public:
 
     bool arrives()
     {
-        return tests::eventually([&] {
+        return test::eventually([&] {
             layout.lay_out();
             return layout.is_complete();
         });

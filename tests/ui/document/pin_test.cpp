@@ -9,7 +9,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::SyntheticText;
+using tests::SyntheticText;
 
 } // namespace
 

@@ -18,7 +18,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::SyntheticText;
+using tests::SyntheticText;
 
 } // namespace
 
@@ -63,7 +63,7 @@ void SearchTest::find_agrees_with_a_plain_search()
             finished = finding.finished;
         });
         source->find(QString::fromStdString(needle == "keeper" ? "KEEPER" : needle));
-        QVERIFY(tests::eventually([&] { return finished; }));
+        QVERIFY(test::eventually([&] { return finished; }));
         disconnect(connection);
         QCOMPARE(found.size(), expected.size());
         QVERIFY(std::ranges::equal(found, expected));
@@ -102,15 +102,15 @@ void SearchTest::the_find_bar_counts_matches_and_moves_between_them()
 
 void SearchTest::the_find_bar_says_that_a_page_cannot_be_read()
 {
-    class Torn : public palimpsest::tests::SyntheticPages {
+    class Torn : public tests::SyntheticPages {
     public:
-        using palimpsest::tests::SyntheticPages::SyntheticPages;
+        using tests::SyntheticPages::SyntheticPages;
         TextPage read(uint64_t first, uint64_t count) override
         {
             if (first == 3 * TextSource::page_tokens)
                 throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", 1),
                             Text("it is damaged"), Text("import it again"));
-            return palimpsest::tests::SyntheticPages::read(first, count);
+            return tests::SyntheticPages::read(first, count);
         }
     };
     const SyntheticText text{100'000}; // chapters at 1 and 50,001, outside the damaged page
@@ -142,7 +142,7 @@ void SearchTest::escape_closes_the_find_bar_before_it_triggers_a_shortcut()
     page->set_source(SyntheticText{20'000}.source());
     window.show();
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
     QVERIFY(arrives(*page->view()));
     page->find_bar()->open(QStringLiteral("keeper"));
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
@@ -169,7 +169,7 @@ void SearchTest::another_text_does_not_move_the_focus()
     page->set_source(text.source());
     window.show();
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
     page->find_bar()->open(QStringLiteral("keeper"));
     field->setFocus();
     page->set_source(text.source());
@@ -186,7 +186,7 @@ void SearchTest::find_does_not_block_when_a_whole_text_is_selected()
     page.show();
     QVERIFY(arrives(*page.view()));
     const auto find_selected = [&] {
-        const tests::ThreadClock clock;
+        const test::ThreadClock clock;
         for (QAction* action : page.actions())
             if (action->text() == QStringLiteral("Find…")) action->trigger();
         return clock.elapsed_ms();

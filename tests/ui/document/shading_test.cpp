@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::SyntheticText;
+using tests::SyntheticText;
 
 } // namespace
 

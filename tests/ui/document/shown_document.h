@@ -44,7 +44,7 @@ inline int plain_count(const engine::RetentionMap& map, uint64_t token)
 
 inline bool arrives(DocumentView& view)
 {
-    return tests::eventually([&] {
+    return test::eventually([&] {
         return view.text_layout().is_complete() &&
                view.text_layout().visible_range().first < view.text_layout().visible_range().last;
     });

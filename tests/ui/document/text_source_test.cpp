@@ -12,7 +12,7 @@
 namespace palimpsest::ui {
 namespace {
 
-using palimpsest::tests::SyntheticText;
+using tests::SyntheticText;
 
 } // namespace
 
@@ -35,7 +35,7 @@ void TextSourceTest::a_block_is_the_same_for_each_of_its_tokens()
     BlockReader reader(*source);
     const auto block_of = [&](uint64_t token) {
         std::optional<TextBlock> block;
-        const bool came = tests::eventually([&] { return (block = reader.block_of(token)).has_value(); });
+        const bool came = test::eventually([&] { return (block = reader.block_of(token)).has_value(); });
         return came ? *block : TextBlock{};
     };
     for (uint64_t token = 19'000; token < 30'500;) {
@@ -55,7 +55,7 @@ void TextSourceTest::a_block_is_the_same_for_each_of_its_tokens()
 
 void TextSourceTest::a_stored_session_is_read_from_the_database()
 {
-    palimpsest::tests::ScratchDatabase scratch;
+    tests::ScratchDatabase scratch;
     const SyntheticText text{150'000};
     std::vector<engine::EncodedToken> tokens;
     std::string body;
@@ -161,7 +161,7 @@ void TextSourceTest::a_damaged_text_is_reported_once()
     QVERIFY(!view->text_layout().is_complete());
     QCoreApplication::processEvents();
     const auto told = failed.size();
-    QVERIFY(tests::stays([&] { return failed.size() == told; }, 100)); // reported only once
+    QVERIFY(test::stays([&] { return failed.size() == told; }, 100)); // reported only once
     Finding finding;
     connect(source.get(), &TextSource::found, this, [&](const Finding& found) { finding = found; });
     source->find(QStringLiteral("x"));
@@ -196,7 +196,7 @@ void TextSourceTest::a_text_that_cannot_be_opened_fails_and_is_not_empty()
 
 void TextSourceTest::the_destructor_does_not_wait_for_a_read()
 {
-    class Slow : public palimpsest::tests::SyntheticPages {
+    class Slow : public tests::SyntheticPages {
     public:
         Slow(SyntheticText text, std::shared_ptr<QSemaphore> began, std::shared_ptr<QSemaphore> may_end)
             : SyntheticPages(text), began_(std::move(began)), may_end_(std::move(may_end))
@@ -226,7 +226,7 @@ void TextSourceTest::the_destructor_does_not_wait_for_a_read()
 
 void TextSourceTest::bytes_are_located_as_the_tokens_that_spell_them()
 {
-    palimpsest::tests::ScratchDatabase scratch;
+    tests::ScratchDatabase scratch;
     const SyntheticText text{150'000};
     std::string body;
     std::vector<engine::EncodedToken> tokens;

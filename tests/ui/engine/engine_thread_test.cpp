@@ -74,9 +74,9 @@ private:
 
 QString EngineThreadTest::book(int copies) const
 {
-    QFile sample(QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
+    QFile sample(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
     if (!sample.open(QIODevice::ReadOnly)) return {};
-    const QByteArray part = sample.read(tests::sized(8000));
+    const QByteArray part = sample.read(test::sized(8000));
     QFile file(folder_.filePath(QStringLiteral("book%1.md").arg(copies)));
     if (!file.open(QIODevice::WriteOnly)) return {};
     for (int i = 0; i < copies; ++i)
@@ -86,7 +86,7 @@ QString EngineThreadTest::book(int copies) const
 
 bool EngineThreadTest::wait_until_idle(int milliseconds) const
 {
-    const bool idle = tests::eventually([&] { return engine_->is_idle(); }, milliseconds);
+    const bool idle = test::eventually([&] { return engine_->is_idle(); }, milliseconds);
     QCoreApplication::processEvents();
     return idle;
 }
@@ -122,7 +122,7 @@ bool EngineThreadTest::wait_for_share(Activity activity, double share) const
         const auto frame = engine_->frame();
         return frame->activity == activity && frame->share.value_or(0) > share;
     };
-    return tests::eventually(is_there);
+    return test::eventually(is_there);
 }
 
 void EngineThreadTest::begin(const QString& name, const QString& policy, int copies)
@@ -150,7 +150,7 @@ void EngineThreadTest::a_question_about_a_document_is_answered()
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QCOMPARE(facts()->documents.size(), size_t{1});
     QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
-    QVERIFY(facts()->tokens_read > tests::sized(1000U));
+    QVERIFY(facts()->tokens_read > test::sized(1000U));
     const uint64_t before = engine_->frame()->telemetry.tokens_seen;
 
     engine_->ask(QStringLiteral("Who was the first keeper?"));
@@ -197,7 +197,7 @@ void EngineThreadTest::an_answer_is_stopped_and_regenerated()
     begin(QStringLiteral("Ashford"));
     engine_->set_sampling({}, 100000);
     engine_->ask(QStringLiteral("Tell me all of it."));
-    QVERIFY(tests::eventually([&] { return !engine_->frame()->answer.isEmpty(); }));
+    QVERIFY(test::eventually([&] { return !engine_->frame()->answer.isEmpty(); }));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->turns.size(), size_t{2});
@@ -274,7 +274,7 @@ void EngineThreadTest::a_stopped_reading_can_be_continued()
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-SESSION-03"));
     engine_->read_on();
-    QVERIFY(tests::eventually([&] { return engine_->frame()->activity == Activity::Reading; }));
+    QVERIFY(test::eventually([&] { return engine_->frame()->activity == Activity::Reading; }));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->tokens_read < facts()->tokens_in_input);
@@ -345,7 +345,7 @@ void EngineThreadTest::another_session_can_be_renamed_during_a_reading()
     QVERIFY(wait_for_share(Activity::Reading, 0.02));
     told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
-    QVERIFY(tests::eventually([&] { return told_->library_changes > 0; }));
+    QVERIFY(test::eventually([&] { return told_->library_changes > 0; }));
     QVERIFY(told_->readings.empty()); // the rename did not wait for the reading
     // Renames of the session that is being read wait, and report under their own command ids.
     const CommandId refused = engine_->rename_session(QStringLiteral("long"), QStringLiteral("brief"));
@@ -491,14 +491,14 @@ void EngineThreadTest::the_published_map_is_that_of_the_telemetry()
 void EngineThreadTest::an_answer_that_cannot_be_stored_stays_in_memory_until_it_can()
 {
     engine_.reset();
-    palimpsest::tests::FaultVfs disk;
+    tests::FaultVfs disk;
     start(folder_.filePath(QStringLiteral("full.db")));
     begin(QStringLiteral("Ashford"));
     engine_->ask(QStringLiteral("First?"));
     QVERIFY(wait_until_idle());
     QVERIFY(!facts()->not_stored);
 
-    disk.arm(palimpsest::tests::Fault::Full, 1, true);
+    disk.arm(tests::Fault::Full, 1, true);
     engine_->ask(QStringLiteral("Second?"));
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->turns.size(), size_t{4});
@@ -531,9 +531,8 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_in_memory_until_it_
 
 void EngineThreadTest::a_session_continues_on_another_device_when_its_own_is_lost()
 {
-    const QString model =
-        QString::fromStdString(palimpsest::tests::source_file("tests/fixtures/models/llama.f32.gguf"));
-    setenv("PALIMPSEST_PLUGINS", palimpsest::tests::build_file("tests/support/plugins/failing").c_str(), 1);
+    const QString model = QString::fromStdString(tests::source_file("tests/fixtures/models/llama.f32.gguf"));
+    setenv("PALIMPSEST_PLUGINS", tests::build_file("tests/support/plugins/failing").c_str(), 1);
     const QString database = engine_->database();
     // The device fails after a number of operations: doubles that number until it fails during the reading.
     for (int operations = 200; told_->lost.isEmpty() && operations < 1000000; operations *= 2) {
@@ -643,7 +642,7 @@ void EngineThreadTest::a_stopped_import_stores_nothing()
 {
     begin(QStringLiteral("Ashford"));
     engine_->begin_session({.name = QStringLiteral("huge")}, {book(4000)});
-    QVERIFY(tests::eventually([&] { return facts() && facts()->name == QStringLiteral("huge"); }));
+    QVERIFY(test::eventually([&] { return facts() && facts()->name == QStringLiteral("huge"); }));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
@@ -738,8 +737,8 @@ void EngineThreadTest::a_session_without_its_model_is_shown_as_text()
     QVERIFY(wait_until_idle());
     const auto before = facts();
     engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("other"));
-    for (const std::string& model : {std::string("/no/such/model.gguf"),
-                                     palimpsest::tests::source_file("tests/fixtures/models/llama.f32.gguf")}) {
+    for (const std::string& model :
+         {std::string("/no/such/model.gguf"), tests::source_file("tests/fixtures/models/llama.f32.gguf")}) {
         const std::string sql = std::string("UPDATE sessions SET model = 'gone', options = json_set(options, "
                                             "'$.model', '") +
                                 model + "') WHERE name = 'other'";

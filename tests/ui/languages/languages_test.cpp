@@ -285,11 +285,11 @@ void LanguagesTest::german_texts_are_not_clipped()
     speak(QStringLiteral("de"));
     MainWindow& window = program_->window();
     window.resize(1280, 800);
-    QVERIFY(QTest::qWaitForWindowExposed(&window, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, test::patience_ms));
     const auto holds = [](QWidget& widget, const char* name) {
         QCoreApplication::processEvents();
-        ui::tests::keep_pictures(widget, QLatin1String("german-") + QLatin1String(name));
-        const QStringList found = ui::tests::clipped(widget);
+        ui::test::keep_pictures(widget, QLatin1String("german-") + QLatin1String(name));
+        const QStringList found = ui::test::clipped(widget);
         QVERIFY2(found.isEmpty(), qPrintable(QLatin1String(name) + QLatin1String(": ") + found.join(u'\n')));
     };
     for (const auto& [tab, name] :
@@ -349,7 +349,7 @@ void LanguagesTest::a_right_to_left_language_mirrors_the_window()
     QFETCH(QString, language);
     speak(language);
     MainWindow& window = program_->window();
-    QVERIFY(QTest::qWaitForWindowExposed(&window, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, test::patience_ms));
     QCOMPARE(window.layoutDirection(), Qt::RightToLeft);
     QAction* first = window.menuBar()->actions().constFirst();
     QCOMPARE(first->text(), QStringLiteral("&File"));
@@ -359,7 +359,7 @@ void LanguagesTest::a_right_to_left_language_mirrors_the_window()
         window.show_tab(tab);
         QCoreApplication::processEvents();
     }
-    ui::tests::keep_pictures(window, QLatin1String("right-to-left-") + language);
+    ui::test::keep_pictures(window, QLatin1String("right-to-left-") + language);
 }
 
 } // namespace palimpsest::tests

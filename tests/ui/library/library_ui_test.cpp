@@ -315,7 +315,7 @@ private Q_SLOTS:
         connect(&stop, &QShortcut::activated, this, [&] { ++stopped; });
         view.show();
         view.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&view, tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(&view, test::patience_ms));
         view.focus_search();
         auto* field = view.findChild<QLineEdit*>();
         QTest::keyClicks(field, "keeper");

@@ -158,7 +158,7 @@ MapScene InspectTest::scene() const
 void InspectTest::initTestCase()
 {
     QLocale::setDefault(QLocale(QLocale::English)); // like the command
-    QFile sample(QString::fromStdString(palimpsest::tests::source_file("resources/samples/ashford-light.md")));
+    QFile sample(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
     QVERIFY(sample.open(QIODevice::ReadOnly));
     QFile text(folder_.filePath(QStringLiteral("text.md")));
     QVERIFY(text.open(QIODevice::WriteOnly));
@@ -177,7 +177,7 @@ void InspectTest::initTestCase()
         if (facts) facts_ = std::move(facts);
     });
     engine.open_session(session_name);
-    QVERIFY(tests::eventually([&] { return !failed.isEmpty() || (engine.is_idle() && engine.frame()->kept); }));
+    QVERIFY(test::eventually([&] { return !failed.isEmpty() || (engine.is_idle() && engine.frame()->kept); }));
     QVERIFY(failed.isEmpty());
     const auto frame = engine.frame();
     kept_ = frame->kept;
@@ -214,7 +214,7 @@ void InspectTest::the_window_shows_what_the_command_prints()
     view.zoom(zoom);
     view.resize(900, 800);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowExposed(&view, test::patience_ms));
     EVENTUALLY(view.frames_painted() > 0);
     EVENTUALLY(view.is_current());
     QCOMPARE(view.verticalScrollBar()->maximum(), 0);

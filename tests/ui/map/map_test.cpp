@@ -137,7 +137,7 @@ private:
         storage::StoredOptions options{.choice = {}};
         options.choice.budget = "32";
         options.choice.chunk = 16;
-        options.model = engine::Model::load(palimpsest::tests::source_file("tests/fixtures/models/llama.f32.gguf"),
+        options.model = engine::Model::load(tests::source_file("tests/fixtures/models/llama.f32.gguf"),
                                             kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         return options;
     }

@@ -56,7 +56,7 @@ void show_view(RetentionView& view, QSize size = {900, 420})
 {
     view.resize(size);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowExposed(&view, test::patience_ms));
     view.activateWindow();
     view.setFocus();
     EVENTUALLY(view.hasFocus());
@@ -163,7 +163,7 @@ void RetentionViewTest::the_view_renders_at_most_thirty_times_a_second()
     time.start();
     const double fewest = 5 / double(sanitizer_factor); // with fewer frames, the view would not have been busy
     const auto painted = [&] { return static_cast<double>(view.frames_painted() - before); };
-    for (uint64_t tokens = 1000; time.elapsed() < (painted() < fewest ? tests::patience_ms : 1000); ++tokens) {
+    for (uint64_t tokens = 1000; time.elapsed() < (painted() < fewest ? test::patience_ms : 1000); ++tokens) {
         view.set_map(synthetic_map({.layers = 2, .kv_heads = 1, .tokens = tokens, .kept = 50}));
         turn_wheel(view, {400, 60}, tokens % 2 == 0 ? 1 : -1);
         QApplication::processEvents();
@@ -184,7 +184,7 @@ void RetentionViewTest::an_unchanged_map_is_not_rendered_again()
     view.set_map(map);
     QTest::mouseMove(view.viewport(), middle_of(view, 0.3, 1));
     QTest::mouseMove(view.viewport(), middle_of(view, 0.6, 3)); // the crosshair needs no new picture
-    QVERIFY(tests::stays([&] { return view.frames_painted() == before; }, 150));
+    QVERIFY(test::stays([&] { return view.frames_painted() == before; }, 150));
     QVERIFY(view.place());
 }
 
@@ -450,7 +450,7 @@ void RetentionViewTest::the_table_opens_and_works_by_keyboard()
     auto* const table = window->findChild<QTableView*>();
     QCOMPARE(table->model()->rowCount(), 6);
     QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // without sections, the columns are always tenths
-    QVERIFY(QTest::qWaitForWindowActive(window, tests::patience_ms));
+    QVERIFY(QTest::qWaitForWindowActive(window, test::patience_ms));
     EVENTUALLY(table->hasFocus());
     QSignalSpy activated(&view, &RetentionView::token_activated);
     table->setCurrentIndex(table->model()->index(0, 0));
@@ -472,7 +472,7 @@ void RetentionViewTest::the_view_exports_its_map_or_reports_why_not()
     QSignalSpy ended(&view, &RetentionView::export_ended);
     const auto trouble_with = [&](const QString& name) {
         view.save_as(folder.filePath(name));
-        if (!tests::eventually([&] { return !ended.isEmpty(); })) return QStringLiteral("nothing was told");
+        if (!test::eventually([&] { return !ended.isEmpty(); })) return QStringLiteral("nothing was told");
         return ended.takeFirst().at(1).toString();
     };
     QVERIFY(trouble_with(QStringLiteral("map.png")).contains(QLatin1String("PAL-MAP-02"))); // no session

@@ -108,12 +108,12 @@ private Q_SLOTS:
         auto* dialog = chart->findChild<QDialog*>();
         QVERIFY(dialog);
         QCOMPARE(dialog->findChild<QTableView*>()->model()->rowCount(), 4);
-        QCOMPARE(tests::nameless(*dialog), QStringList());
+        QCOMPARE(test::nameless(*dialog), QStringList());
     }
 
     void lines_contrast_with_the_background()
     {
-        for (const QPalette& palette : {tests::light_palette(), tests::dark_palette()})
+        for (const QPalette& palette : {test::light_palette(), test::dark_palette()})
             for (int style = 0; style < 4; ++style) {
                 const QColor color = chart_color(style, palette, QPalette::Base);
                 QVERIFY(contrast(color, palette.color(QPalette::Base)) >= 3);

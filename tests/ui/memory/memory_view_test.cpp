@@ -194,10 +194,10 @@ private Q_SLOTS:
         view.begin(QStringLiteral("cpu"));
         view.resize(view.fontMetrics().averageCharWidth() * 54, view.fontMetrics().height() * 30);
         view.show();
-        tests::keep_pictures(view, QStringLiteral("memory-empty"));
+        test::keep_pictures(view, QStringLiteral("memory-empty"));
         for (uint64_t tokens = 512; tokens <= 24'000; tokens += 512)
             view.show_frame(frame_at(tokens));
-        tests::keep_pictures(view, QStringLiteral("memory-linear"));
+        test::keep_pictures(view, QStringLiteral("memory-linear"));
         for (uint64_t tokens = 24'064; tokens <= 800'000; tokens += 512)
             view.show_frame(frame_at(tokens));
         auto* chart = view.findChild<Chart*>();
@@ -205,8 +205,8 @@ private Q_SLOTS:
         QTest::keyClick(chart, Qt::Key_Home);
         for (int i = 0; i < 12; ++i)
             QTest::keyClick(chart, Qt::Key_Right, Qt::ShiftModifier);
-        tests::keep_pictures(view, QStringLiteral("memory-logarithmic"));
-        QCOMPARE(tests::nameless(view), QStringList());
+        test::keep_pictures(view, QStringLiteral("memory-logarithmic"));
+        QCOMPARE(test::nameless(view), QStringList());
     }
 };
 

@@ -85,9 +85,8 @@ private Q_SLOTS:
     void initTestCase()
     {
         QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-        model_ =
-            engine::Model::load(palimpsest::tests::source_file("resources/default-model/palimpsest-small.gguf"),
-                                kernels::open_backend({"cpu", 1, ""}));
+        model_ = engine::Model::load(tests::source_file("resources/default-model/palimpsest-small.gguf"),
+                                     kernels::open_backend({"cpu", 1, ""}));
     }
 
     void the_model_lists_every_policy_with_its_sentence()
@@ -318,7 +317,7 @@ private Q_SLOTS:
         const auto panel = panel_with_model();
         choose(*panel, "treekv:sinks=9", QStringLiteral("300"), 64);
         panel->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(panel.get(), tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(panel.get(), test::patience_ms));
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setFocus();
         QTest::keyClick(panel.get(), Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(panel->request().policy, QStringLiteral("treekv"));
@@ -331,7 +330,7 @@ private Q_SLOTS:
         const auto panel = panel_with_model();
         QSignalSpy applied(panel.get(), &PolicyPanel::apply_wanted);
         panel->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(panel.get(), tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(panel.get(), test::patience_ms));
         auto* search = panel->findChild<QLineEdit*>(QStringLiteral("search"));
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral("lacache"));
@@ -377,18 +376,18 @@ private Q_SLOTS:
     void widgets_have_names_at_every_width()
     {
         const auto panel = panel_with_model();
-        tests::keep_pictures(*panel, QStringLiteral("policy"));
+        test::keep_pictures(*panel, QStringLiteral("policy"));
         choose(*panel, "treekv:sinks=9", QStringLiteral("300"));
-        QCOMPARE(tests::nameless(*panel), QStringList());
+        QCOMPARE(test::nameless(*panel), QStringList());
         panel->resize(panel->width(), panel->fontMetrics().height() * 90);
         panel->findChild<QLineEdit*>(QStringLiteral("parameter-sinks"))->setText(QStringLiteral("1000"));
-        tests::keep_pictures(*panel, QStringLiteral("policy-options"));
+        test::keep_pictures(*panel, QStringLiteral("policy-options"));
         choose(*panel, "lacache", QStringLiteral("1MiB"));
         panel->resize(panel->fontMetrics().averageCharWidth() * 40, panel->fontMetrics().height() * 45);
-        tests::keep_pictures(*panel, QStringLiteral("policy-narrow"));
+        test::keep_pictures(*panel, QStringLiteral("policy-narrow"));
         panel->set_session(session_with(*model_, {}));
         panel->apply();
-        tests::keep_pictures(*panel->findChild<QMessageBox*>(), QStringLiteral("policy-question"));
+        test::keep_pictures(*panel->findChild<QMessageBox*>(), QStringLiteral("policy-question"));
     }
 };
 

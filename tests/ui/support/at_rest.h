@@ -11,7 +11,7 @@
 #include "ui/map/view.h"
 #include "ui/window/model_bar.h"
 
-namespace palimpsest::ui::tests {
+namespace palimpsest::ui::test {
 namespace at_rest {
 
 inline bool is_at_rest(const ChatView& view)
@@ -72,4 +72,4 @@ inline bool comes_to_rest(const QWidget& root)
     });
 }
 
-} // namespace palimpsest::ui::tests
+} // namespace palimpsest::ui::test

@@ -22,7 +22,7 @@
 
 #include "tests/ui/support/at_rest.h"
 
-namespace palimpsest::ui::tests {
+namespace palimpsest::ui::test {
 
 inline QPalette light_palette()
 {
@@ -159,4 +159,4 @@ inline QStringList nameless(const QWidget& root)
     return found;
 }
 
-} // namespace palimpsest::ui::tests
+} // namespace palimpsest::ui::test

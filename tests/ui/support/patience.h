@@ -4,7 +4,7 @@
 
 #include <QTest>
 
-namespace palimpsest::ui::tests {
+namespace palimpsest::ui::test {
 
 inline constexpr int patience_ms = 120'000;
 
@@ -22,9 +22,9 @@ bool stays(Condition&& condition, int ms)
     return !QTest::qWaitFor([&] { return !condition(); }, ms);
 }
 
-} // namespace palimpsest::ui::tests
+} // namespace palimpsest::ui::test
 
 // QTRY_VERIFY and QTRY_COMPARE with `patience_ms` as their limit.
-#define EVENTUALLY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, ::palimpsest::ui::tests::patience_ms)
+#define EVENTUALLY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, ::palimpsest::ui::test::patience_ms)
 #define EVENTUALLY_EQUAL(actual, expected)                                                                         \
-    QTRY_COMPARE_WITH_TIMEOUT(actual, expected, ::palimpsest::ui::tests::patience_ms)
+    QTRY_COMPARE_WITH_TIMEOUT(actual, expected, ::palimpsest::ui::test::patience_ms)

@@ -2,7 +2,7 @@
 // nothing.
 #pragma once
 
-namespace palimpsest::ui::tests {
+namespace palimpsest::ui::test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool is_sanitized = true;
@@ -17,4 +17,4 @@ constexpr Size sized(Size size)
     return is_sanitized ? size / 6 : size;
 }
 
-} // namespace palimpsest::ui::tests
+} // namespace palimpsest::ui::test

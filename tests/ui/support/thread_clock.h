@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-namespace palimpsest::ui::tests {
+namespace palimpsest::ui::test {
 
 class ThreadClock {
 public:
@@ -20,4 +20,4 @@ private:
     double begin_ = now_ms();
 };
 
-} // namespace palimpsest::ui::tests
+} // namespace palimpsest::ui::test

@@ -12,7 +12,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
-using namespace palimpsest::ui::tests;
+using namespace palimpsest::ui::test;
 
 namespace {
 
@@ -20,7 +20,7 @@ using Shown = std::shared_ptr<QWidget>;
 
 struct Whole {
     QTemporaryDir folder;
-    palimpsest::tests::Program program{folder.path()};
+    tests::Program program{folder.path()};
 };
 
 // The window of a program with its real areas; the program lives as long as the returned pointer.

@@ -11,7 +11,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
-using namespace palimpsest::ui::tests;
+using namespace palimpsest::ui::test;
 
 class CommandPaletteTest : public QObject {
     Q_OBJECT
@@ -65,7 +65,7 @@ private Q_SLOTS:
     {
         Stage stage;
         stage.window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(stage.window.get(), tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(stage.window.get(), test::patience_ms));
         auto* field = stage.window->library().findChild<QLineEdit*>();
         field->setText("words");
         field->setFocus();

@@ -12,7 +12,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
-using namespace palimpsest::ui::tests;
+using namespace palimpsest::ui::test;
 
 class PreferencesTest : public QObject {
     Q_OBJECT

@@ -19,7 +19,7 @@
 #include "ui/window/appearance.h"
 #include "ui/window/main_window.h"
 
-namespace palimpsest::ui::tests {
+namespace palimpsest::ui::test {
 
 // Call in initTestCase(): keeps the tests away from the user's files and sets the number format that they expect.
 inline void use_own_places()
@@ -86,8 +86,7 @@ struct Stage {
             placeholders(),
             WindowPlaces{.database = database,
                          .shipped_model = QString::fromStdString(storage::shipped_model().string()),
-                         .sample = QString::fromStdString(
-                             palimpsest::tests::source_file("resources/samples/ashford-light.md")),
+                         .sample = QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")),
                          .models_folder = folder.filePath("models"),
                          .version = "0.1.0",
                          .other_models = {.own = {},
@@ -97,7 +96,7 @@ struct Stage {
                          .find_models = find_models},
             *store);
         window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(window.get(), tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowExposed(window.get(), test::patience_ms));
     }
 
     void fill()
@@ -162,4 +161,4 @@ inline void grab(QWidget& widget, const QString& name)
     QVERIFY(picture.save(QStringLiteral("%1/%2-%3.png").arg(folder, name, scale)));
 }
 
-} // namespace palimpsest::ui::tests
+} // namespace palimpsest::ui::test

@@ -48,7 +48,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
-using namespace palimpsest::ui::tests;
+using namespace palimpsest::ui::test;
 
 class WindowUiTest : public QObject {
     Q_OBJECT
@@ -499,7 +499,7 @@ private Q_SLOTS:
     {
         Stage stage;
         stage.window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(stage.window.get(), tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(stage.window.get(), test::patience_ms));
         QVERIFY(!stage.store->tour_was_taken());
         QSignalSpy read(stage.window.get(), &MainWindow::read_wanted);
         QSignalSpy ask(stage.window.get(), &MainWindow::ask_wanted);
@@ -584,7 +584,7 @@ private Q_SLOTS:
         QCOMPARE(told.count(), 1);
         window.show();
         window.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&window, tests::patience_ms));
+        QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
         notifier.tell("read", "done");
         QCOMPARE(told.count(), 1); // unchanged: the window is active
     }

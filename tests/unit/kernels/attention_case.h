@@ -13,7 +13,7 @@
 #include "tests/unit/kernels/backends.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 struct Case {
     int32_t group = 1, kv_heads = 2, head_dim = 64, rotary_dim = 64;
@@ -439,4 +439,4 @@ inline std::unique_ptr<Backend> cpu(int threads)
     return open_backend({.device = "cpu", .threads = threads, .simd = ""});
 }
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

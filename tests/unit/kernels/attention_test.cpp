@@ -8,7 +8,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace palimpsest::tests;
+using namespace test;
 
 void check(const Case& c, const Output& got, const ReferenceAttention& expected, double most)
 {
@@ -442,7 +442,7 @@ TEST_CASE("the bits of attention depend on neither threads nor the rows that hol
 #ifdef PALIMPSEST_EMULATED_CUDA
 TEST_CASE("attention does not depend on the order in which threads and blocks run")
 {
-    const auto backend = palimpsest::tests::open_emulated_cuda(90);
+    const auto backend = tests::open_emulated_cuda(90);
     for (const bool decoding : {false, true}) {
         auto cases = chosen_cases(decoding);
         const auto windows = chosen_window_cases(decoding);
@@ -452,7 +452,7 @@ TEST_CASE("attention does not depend on the order in which threads and blocks ru
             if (at_ci_level() && i % 3 != 0) continue;
             const Input in(c);
             const Output ascending = attend(*backend, c, in, 1);
-            const palimpsest::tests::DescendingOrder order;
+            const tests::DescendingOrder order;
             CAPTURE(c);
             REQUIRE(same_bits(attend(*backend, c, in, 1), ascending));
         }

@@ -19,7 +19,7 @@
 #include "tests/support/simt/emulated_cuda.h"
 #endif
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 enum class Kind { Cpu, EmulatedCuda, Cuda };
 
@@ -117,7 +117,7 @@ inline std::vector<TestBackend> every_backend()
     if (wanted("emulated"))
         for (const int capability : {90, 75})
             all.emplace_back(Kind::EmulatedCuda, "emulated sm_" + std::to_string(capability),
-                             palimpsest::tests::open_emulated_cuda(capability));
+                             tests::open_emulated_cuda(capability));
 #endif
     if (wanted("cuda"))
         if (const auto cuda = real_cuda(only == "cuda")) all.push_back(*cuda);
@@ -127,7 +127,7 @@ inline std::vector<TestBackend> every_backend()
     return all;
 }
 
-using palimpsest::tests::at_ci_level;
+using tests::at_ci_level;
 
 // Whether a backend runs the case with this index: every case, or one in `one_in` on an emulated GPU. At the CI
 // level, an emulated GPU runs one case in four, and each SIMD target but the best one in six.
@@ -143,4 +143,4 @@ inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
     return (((turn * 2654435769u) >> 16) + on.number()) % share == 0;
 }
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -14,7 +14,7 @@
 #include "tests/unit/kernels/kv_fixture.h"
 
 using namespace palimpsest::kernels;
-using namespace palimpsest::kernels::tests;
+using namespace palimpsest::kernels::test;
 
 namespace {
 

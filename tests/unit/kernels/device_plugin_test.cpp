@@ -19,7 +19,7 @@ using namespace palimpsest::kernels;
 
 namespace {
 
-const std::string made = palimpsest::tests::build_file("tests/support/plugins/");
+const std::string made = tests::build_file("tests/support/plugins/");
 
 // During its lifetime, the program searches for plugins in this folder.
 class PluginFolder {

@@ -12,7 +12,7 @@
 
 #include "kernels/eviction.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 // The kind of scores in the statistics.
 enum class Values : uint8_t {
@@ -266,4 +266,4 @@ private:
     std::vector<uint32_t> data_;
 };
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -14,7 +14,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace palimpsest::tests;
+using namespace test;
 
 using Backends = std::vector<TestBackend>;
 
@@ -33,7 +33,7 @@ void in_every_order(const TestBackend& on, Body&& body)
     body();
 #ifdef PALIMPSEST_EMULATED_CUDA
     if (!on.emulated()) return;
-    const palimpsest::tests::DescendingOrder other;
+    const tests::DescendingOrder other;
     body();
 #endif
     (void)on;

@@ -12,7 +12,7 @@
 #include "kernels/base/convert.h"
 #include "kernels/kv_page.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 template<class T>
 Buffer to_device(Backend& backend, const std::vector<T>& host)
@@ -196,4 +196,4 @@ public:
     Buffer pages, order, keys, values, staged_keys, staged_values;
 };
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

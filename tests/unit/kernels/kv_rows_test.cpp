@@ -12,7 +12,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace palimpsest::tests;
+using namespace test;
 
 constexpr DType staged_types[] = {DType::F32, DType::F16, DType::BF16};
 constexpr DType pool_types[] = {DType::F32, DType::F16, DType::BF16, DType::Q8_0};

@@ -15,7 +15,7 @@
 #include "tests/unit/kernels/backends.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 inline constexpr DType all_types[] = {DType::F32, DType::F16, DType::BF16, DType::Q8_0};
 inline constexpr unsigned seed = 20240607;
@@ -44,7 +44,7 @@ struct Stored {
                 std::memcpy(bytes.data() + at, &block, sizeof block);
             }
         } else if (info(type).block > 1) {
-            bytes = palimpsest::tests::random_blocks(random, type, rows * cols);
+            bytes = tests::random_blocks(random, type, rows * cols);
         } else {
             const auto values = random_floats(random, rows * cols, 0.1f);
             from_f32(type, values.data(), bytes.data(), rows * cols);
@@ -144,4 +144,4 @@ inline std::vector<float> feed_forward_on(Backend& backend, FeedForwardArgs args
     return got;
 }
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -19,7 +19,7 @@ namespace {
 // REQUIRES: count is a multiple of 16.
 void exp_of_all(float* x, int64_t count)
 {
-    palimpsest::tests::HWY_NAMESPACE::OfAll(x, count, [](auto d, auto v) HWY_ATTR { return Exp(d, v); });
+    tests::HWY_NAMESPACE::OfAll(x, count, [](auto d, auto v) HWY_ATTR { return Exp(d, v); });
 }
 
 } // namespace
@@ -40,8 +40,8 @@ TEST_CASE("exp is within 2 units in the last place on every target", "[exp]")
     for (float v = -87.33f; v <= 88.0f; v += 0.00037f)
         x.push_back(v);
     const auto exp_of = [](float* values, int64_t count) { HWY_DYNAMIC_DISPATCH(exp_of_all)(values, count); };
-    palimpsest::tests::on_every_target([&] {
-        CHECK(palimpsest::tests::worst_error(x, 0, exp_of, [](double v, double result) {
+    tests::on_every_target([&] {
+        CHECK(tests::worst_error(x, 0, exp_of, [](double v, double result) {
                   const double expected = std::exp(v);
                   return std::abs(result - expected) / expected;
               }) < 1.2e-7);
@@ -51,7 +51,7 @@ TEST_CASE("exp is within 2 units in the last place on every target", "[exp]")
 TEST_CASE("exp of infinities, NaN, zeros and the largest argument", "[exp]")
 {
     constexpr float infinity = std::numeric_limits<float>::infinity();
-    palimpsest::tests::on_every_target([&] {
+    tests::on_every_target([&] {
         std::vector<float> x = {-infinity,     -1e30f, -1000, -88, -87.5f, -0.0f, 0, 88,
                                 std::nanf(""), 1,      0,     0,   0,      0,     0, 0};
         HWY_DYNAMIC_DISPATCH(exp_of_all)(x.data(), 16);

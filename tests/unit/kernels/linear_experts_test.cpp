@@ -5,7 +5,7 @@
 #include "kernels/reference/reference_linear.h"
 #include "tests/unit/kernels/linear_case.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 namespace {
 
 struct ExpertsCase {
@@ -223,4 +223,4 @@ TEST_CASE("among experts with equal logits, the lower number is chosen", "[exper
 }
 
 } // namespace
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

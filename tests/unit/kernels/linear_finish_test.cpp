@@ -8,7 +8,7 @@
 #include "kernels/reference/reference_linear.h"
 #include "tests/unit/kernels/linear_case.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 namespace {
 
 struct Finish {
@@ -254,7 +254,7 @@ TEST_CASE("embed multiplies its rows by the factor", "[finish]")
 #ifdef PALIMPSEST_EMULATED_CUDA
 TEST_CASE("finished products use no more working memory than was reserved", "[finish]")
 {
-    const auto backend = palimpsest::tests::open_emulated_cuda(90);
+    const auto backend = tests::open_emulated_cuda(90);
     std::mt19937 random(seed);
     constexpr int64_t dim = 96, hidden = 64, rows = 17;
     const Stored both(random, DType::F16, 2 * hidden, dim), down(random, DType::F16, dim, hidden),
@@ -299,4 +299,4 @@ TEST_CASE("finished products use no more working memory than was reserved", "[fi
 #endif
 
 } // namespace
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -5,7 +5,7 @@
 #include "kernels/reference/reference_linear.h"
 #include "tests/unit/kernels/linear_case.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 namespace {
 
 struct HeadCase {
@@ -125,4 +125,4 @@ TEST_CASE("the bits of a row's heads depend on neither other rows nor threads", 
 }
 
 } // namespace
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -18,7 +18,7 @@ namespace {
 // REQUIRES: count is a multiple of 16.
 void log_of_all(float* x, int64_t count)
 {
-    palimpsest::tests::HWY_NAMESPACE::OfAll(x, count, [](auto d, auto v) HWY_ATTR { return Log(d, v); });
+    tests::HWY_NAMESPACE::OfAll(x, count, [](auto d, auto v) HWY_ATTR { return Log(d, v); });
 }
 
 } // namespace
@@ -41,8 +41,8 @@ TEST_CASE("log is within 2 units in the last place on every target", "[log]")
     for (float v = 0.7f; v < 1.5f; v += 1e-5f)
         x.push_back(v);
     const auto log_of = [](float* values, int64_t count) { HWY_DYNAMIC_DISPATCH(log_of_all)(values, count); };
-    palimpsest::tests::on_every_target([&] {
-        CHECK(palimpsest::tests::worst_error(x, 1, log_of, [](double v, double result) {
+    tests::on_every_target([&] {
+        CHECK(tests::worst_error(x, 1, log_of, [](double v, double result) {
                   const double expected = std::log(v);
                   return std::abs(result - expected) / std::max(std::abs(expected), 0.35);
               }) < 2.4e-7);

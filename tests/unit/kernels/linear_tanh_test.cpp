@@ -19,7 +19,7 @@ namespace {
 // REQUIRES: count is a multiple of 16.
 void tanh_of_all(float* x, int64_t count)
 {
-    palimpsest::tests::HWY_NAMESPACE::OfAll(x, count, [](auto d, auto v) HWY_ATTR { return Tanh(d, v); });
+    tests::HWY_NAMESPACE::OfAll(x, count, [](auto d, auto v) HWY_ATTR { return Tanh(d, v); });
 }
 
 } // namespace
@@ -44,8 +44,8 @@ TEST_CASE("tanh is within 4 units in the last place on every target", "[tanh]")
     for (float v = 0.6f; v < 0.65f; v += 1e-6f)
         x.push_back(v);
     const auto tanh_of = [](float* values, int64_t count) { HWY_DYNAMIC_DISPATCH(tanh_of_all)(values, count); };
-    palimpsest::tests::on_every_target([&] {
-        CHECK(palimpsest::tests::worst_error(x, 1, tanh_of, [](double v, double result) {
+    tests::on_every_target([&] {
+        CHECK(tests::worst_error(x, 1, tanh_of, [](double v, double result) {
                   const double expected = std::tanh(v);
                   return std::abs((result - expected) / expected);
               }) < 2.4e-7);
@@ -55,7 +55,7 @@ TEST_CASE("tanh is within 4 units in the last place on every target", "[tanh]")
 TEST_CASE("tanh of infinities, NaN, zeros and large numbers", "[tanh]")
 {
     constexpr float infinity = std::numeric_limits<float>::infinity();
-    palimpsest::tests::on_every_target([&] {
+    tests::on_every_target([&] {
         std::vector<float> x = {infinity,      1e30f, 20, -infinity, -1e30f, -20, 0, -0.0f,
                                 std::nanf(""), 0,     0,  0,         0,      0,   0, 0};
         HWY_DYNAMIC_DISPATCH(tanh_of_all)(x.data(), 16);

@@ -10,7 +10,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
-using namespace palimpsest::kernels::tests;
+using namespace palimpsest::kernels::test;
 
 namespace {
 
@@ -390,7 +390,7 @@ TEST_CASE("weights with parts of different widths, odd pairs or partial blocks a
 #ifdef PALIMPSEST_EMULATED_CUDA
 TEST_CASE("products do not depend on the order in which threads and blocks run", "[linear]")
 {
-    const auto backend = palimpsest::tests::open_emulated_cuda(90);
+    const auto backend = tests::open_emulated_cuda(90);
     std::mt19937 random(seed);
     for (const DType type : all_types) {
         const Stored a(random, type, 70, 160), b(random, DType::F32, 9, 160);
@@ -400,7 +400,7 @@ TEST_CASE("products do not depend on the order in which threads and blocks run",
         for (const Phase phase : {Phase::Prefill, Phase::Decode}) {
             const int64_t rows = phase == Phase::Prefill ? 19 : 2;
             const auto ascending = product_of(*backend, *weights.placed, x, 0, rows, norm, phase);
-            const palimpsest::tests::DescendingOrder order;
+            const tests::DescendingOrder order;
             INFO("type " << info(type).name << ", phase " << static_cast<int>(phase));
             CHECK(product_of(*backend, *weights.placed, x, 0, rows, norm, phase) == ascending);
         }

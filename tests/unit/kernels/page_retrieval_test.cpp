@@ -6,7 +6,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace palimpsest::tests;
+using namespace test;
 
 std::vector<Case> retrieval_cases(int count, uint32_t seed)
 {

@@ -11,7 +11,7 @@
 #include "tests/support/random_blocks.h"
 #include "tests/unit/kernels/linear_case.h"
 
-namespace palimpsest::kernels::tests {
+namespace palimpsest::kernels::test {
 
 inline constexpr int64_t cols = 1024, rows = 37;
 
@@ -26,7 +26,7 @@ inline std::vector<DType> block_types()
 // Rows of one type, with their memory.
 struct Rows {
     Rows(DType of, int64_t width = cols)
-        : type(of), random(seed), bytes(palimpsest::tests::random_blocks(random, type, rows * width))
+        : type(of), random(seed), bytes(tests::random_blocks(random, type, rows * width))
     {
         const HostMatrix matrix{type, bytes.data(), rows, width, 0};
         weight = cpu::load({&matrix, 1});
@@ -36,7 +36,7 @@ struct Rows {
     {
         const auto block = static_cast<size_t>(info(type).bytes);
         for (size_t at = 0; at < bytes.size(); at += block) {
-            for (const size_t offset : palimpsest::tests::half_offsets(type)) {
+            for (const size_t offset : tests::half_offsets(type)) {
                 const auto half = static_cast<uint16_t>(1 + random() % 0x3FF);
                 std::memcpy(bytes.data() + at + offset, &half, sizeof half);
             }
@@ -70,4 +70,4 @@ inline std::vector<std::pair<TestBackend, bool>> every_cpu()
     return all;
 }
 
-} // namespace palimpsest::kernels::tests
+} // namespace palimpsest::kernels::test

@@ -16,14 +16,14 @@
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
-using palimpsest::tests::every_backend;
-using palimpsest::tests::largest_error;
-using palimpsest::tests::normal_floats;
-using palimpsest::tests::poisoned;
-using palimpsest::tests::seed;
-using palimpsest::tests::TestBackend;
-using palimpsest::tests::to_device;
-using palimpsest::tests::to_host;
+using test::every_backend;
+using test::largest_error;
+using test::normal_floats;
+using test::poisoned;
+using test::seed;
+using test::TestBackend;
+using test::to_device;
+using test::to_host;
 
 namespace {
 
@@ -38,10 +38,10 @@ public:
         : type_(type), rows_(rows), cols_(cols), paired_(paired)
     {
         if (info(type).block > 1)
-            bytes_ = palimpsest::tests::random_blocks(random, type, rows * cols);
+            bytes_ = tests::random_blocks(random, type, rows * cols);
         else
-            bytes_ = palimpsest::tests::narrowed(
-                type, normal_floats(random, static_cast<size_t>(rows * cols), 0.1f).data(), rows * cols);
+            bytes_ = test::narrowed(type, normal_floats(random, static_cast<size_t>(rows * cols), 0.1f).data(),
+                                    rows * cols);
     }
     HostMatrix matrix() const { return {type_, bytes_.data(), rows_, cols_, paired_}; }
 
@@ -58,7 +58,7 @@ std::vector<std::pair<TestBackend, bool>> every_way()
     std::vector<std::pair<TestBackend, bool>> all;
     for (const TestBackend& on : every_backend()) {
         all.emplace_back(on, false);
-        if (on.kind() == palimpsest::tests::Kind::Cpu) all.emplace_back(on, true);
+        if (on.kind() == test::Kind::Cpu) all.emplace_back(on, true);
     }
     return all;
 }
@@ -166,7 +166,7 @@ TEST_CASE("embedded rows have the right bits for every exponent of MXFP4", "[qua
 {
     std::mt19937 random(seed);
     const int64_t rows = 256, cols = small_block;
-    std::vector<std::byte> bytes = palimpsest::tests::random_blocks(random, DType::MXFP4, rows * cols);
+    std::vector<std::byte> bytes = tests::random_blocks(random, DType::MXFP4, rows * cols);
     for (size_t row = 0; row < rows; ++row)
         bytes[row * sizeof(BlockMXFP4)] = static_cast<std::byte>(row);
     const HostMatrix matrix{DType::MXFP4, bytes.data(), rows, cols, 0};
@@ -203,7 +203,7 @@ TEST_CASE("products with every quantised type agree with float64", "[quantised]"
 TEST_CASE("prefill agrees with float64 for a weight that it converts in several pieces", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
-        if (on.kind() != palimpsest::tests::Kind::Cuda) continue; // takes seconds on the emulator
+        if (on.kind() != test::Kind::Cuda) continue; // takes seconds on the emulator
         const auto backend = on.open();
         std::mt19937 random(seed);
         // A piece has at least 128 rows, and exactly 128 if rows are this wide.
@@ -264,8 +264,7 @@ TEST_CASE("a weight of several quantised types, with rotary rows in pairs, agree
         check_product(on, *backend, parts, {1, Phase::Decode, true});
         // Prefill is tested without the BF16 rows, whose products are less precise.
         check_product(on, *backend, {parts.begin(), parts.begin() + 3}, {19, Phase::Prefill, false});
-        if (on.kind() != palimpsest::tests::Kind::Cpu)
-            continue; // the parts below are larger than a column block of the CPU
+        if (on.kind() != test::Kind::Cpu) continue; // the parts below are larger than a column block of the CPU
         std::vector<Stored> wide;
         wide.emplace_back(random, DType::Q6_K, 141, cols);
         wide.emplace_back(random, DType::Q6_K, 272, cols, 16);
@@ -401,7 +400,7 @@ TEST_CASE("a weight takes as much device memory as weight_bytes() predicts", "[q
 #ifdef PALIMPSEST_EMULATED_CUDA
 TEST_CASE("quantised products do not depend on the order in which threads and blocks run", "[quantised]")
 {
-    const auto backend = palimpsest::tests::open_emulated_cuda(90);
+    const auto backend = tests::open_emulated_cuda(90);
     std::mt19937 random(seed);
     for (const DType type : quantised_types) {
         const Stored stored(random, type, 19, 512);
@@ -409,7 +408,7 @@ TEST_CASE("quantised products do not depend on the order in which threads and bl
         for (const Phase phase : {Phase::Prefill, Phase::Decode}) {
             const auto run = [&] { return product_of(*backend, *load(*backend, stored), x, norm, phase); };
             const auto ascending = run();
-            const palimpsest::tests::DescendingOrder order;
+            const tests::DescendingOrder order;
             INFO("type " << info(type).name << ", phase " << static_cast<int>(phase));
             CHECK(run() == ascending);
         }
@@ -419,7 +418,7 @@ TEST_CASE("quantised products do not depend on the order in which threads and bl
 TEST_CASE("the working memory of quantised products stays within its bound", "[quantised]")
 {
     for (const DType type : quantised_types) {
-        const auto backend = palimpsest::tests::open_emulated_cuda(90);
+        const auto backend = tests::open_emulated_cuda(90);
         std::mt19937 random(seed);
         const Stored stored(random, type, 130, 512);
         WorkBounds work;

@@ -16,7 +16,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace palimpsest::tests;
+using namespace test;
 
 std::vector<float> not_written(int64_t floats)
 {

@@ -14,7 +14,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-using namespace palimpsest::tests;
+using namespace test;
 
 constexpr int32_t vocabulary = 50;
 constexpr size_t max_evicted = 3;
@@ -584,7 +584,7 @@ bool replay(const TestBackend& on, const Recording& recording, [[maybe_unused]] 
 {
 #ifdef PALIMPSEST_EMULATED_CUDA
     if (on.emulated() && branches_last) {
-        const palimpsest::tests::DescendingOrder order;
+        const tests::DescendingOrder order;
         return on.open()->replay(recording);
     }
 #endif
@@ -597,17 +597,17 @@ TEST_CASE("products of a recorded token overlap the kernels ahead of them from s
 {
     for (const auto& [capability, expected] : {std::pair(90, 9), std::pair(75, 0)}) {
         CAPTURE(capability);
-        const auto backend = palimpsest::tests::open_emulated_cuda(capability);
+        const auto backend = tests::open_emulated_cuda(capability);
         const Course small = course(2, 64, DType::BF16, false, {9, 30});
         Decoder decoder(*backend, small.shape, 2, 60);
         decoder.prepare(5, small.shape.used, 0);
-        const uint64_t before = palimpsest::tests::overlapping_launches();
+        const uint64_t before = tests::overlapping_launches();
         decoder.queue(true);
-        CHECK(palimpsest::tests::overlapping_launches() == before);
+        CHECK(tests::overlapping_launches() == before);
         const auto recording = backend->record([&] { decoder.queue(true); });
         REQUIRE(recording);
         CHECK(backend->replay(*recording));
-        CHECK(palimpsest::tests::overlapping_launches() - before == static_cast<uint64_t>(expected));
+        CHECK(tests::overlapping_launches() - before == static_cast<uint64_t>(expected));
     }
 }
 #endif
@@ -645,12 +645,12 @@ TEST_CASE("a replayed token evicts like a token that is run operation by operati
 #ifdef PALIMPSEST_EMULATED_CUDA
 TEST_CASE("a GPU reports the capability that its code was compiled for", "[recording]")
 {
-    CHECK(palimpsest::tests::open_emulated_cuda(90)->simd_target() == "sm_90");
+    CHECK(tests::open_emulated_cuda(90)->simd_target() == "sm_90");
     // Code for an older GPU, which the driver compiled.
-    CHECK(palimpsest::tests::open_emulated_cuda(90, 75)->simd_target() == "sm_75");
-    CHECK(palimpsest::tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
-    CHECK(palimpsest::tests::open_cuda_without_ptx_version(90)->simd_target() == "sm_90");
-    CHECK(palimpsest::tests::open_cuda_without_ptx_version(90, 75)->simd_target() == "sm_75");
+    CHECK(tests::open_emulated_cuda(90, 75)->simd_target() == "sm_75");
+    CHECK(tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
+    CHECK(tests::open_cuda_without_ptx_version(90)->simd_target() == "sm_90");
+    CHECK(tests::open_cuda_without_ptx_version(90, 75)->simd_target() == "sm_75");
 }
 
 TEST_CASE("a layer of a decoded token has six launches, and nine if it evicts", "[recording]")
@@ -665,7 +665,7 @@ TEST_CASE("a layer of a decoded token has six launches, and nine if it evicts", 
             if (evicts) decoder.evict_tokens();
             decoder.prepare(5, c.shape.used, 0);
             decoder.queue(true);
-            return palimpsest::tests::recorded_nodes(*backend.record([&] { decoder.queue(true); }));
+            return tests::recorded_nodes(*backend.record([&] { decoder.queue(true); }));
         };
         constexpr size_t others = 4; // two for the parts of the embedding, one for the logits, one copy
         for (const size_t layers : {size_t{1}, size_t{3}}) {
@@ -687,7 +687,7 @@ TEST_CASE("signals of a decoded token are computed beside the next layer", "[rec
             decoder.evict_tokens();
             decoder.prepare(5, c.shape.used, 0);
             decoder.queue(true);
-            return palimpsest::tests::longest_chain(*backend.record([&] { decoder.queue(true); }));
+            return tests::longest_chain(*backend.record([&] { decoder.queue(true); }));
         };
         CHECK(chain(9) - chain(8) == 5); // the other four of a layer's nine launches run beside them
     }

@@ -11,7 +11,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
-using namespace palimpsest::kernels::tests;
+using namespace palimpsest::kernels::test;
 
 namespace {
 

@@ -72,7 +72,7 @@ TEST_CASE("models that the gguf and safetensors packages wrote have the expected
         CHECK(expected["values"].size() == model.tensors.size());
         const auto rows = expected["positions"].get<uint64_t>();
         CHECK(std::filesystem::file_size(folder / expected["logits"].get<std::string>()) == rows * 320 * 4);
-        tests::touch(model);
+        test::touch(model);
     }
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("models of every family have the expected architecture and values")
         CHECK(expected["values"].size() == model.tensors.size());
         for (const Text& warning : model.warnings)
             CHECK(warning.english().find("tensor") == std::string::npos);
-        tests::touch(model);
+        test::touch(model);
     }
 }
 

@@ -10,7 +10,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
-using namespace palimpsest::tests;
+using namespace palimpsest::test;
 using kernels::DType;
 
 namespace {

@@ -9,7 +9,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
-using namespace palimpsest::tests;
+using namespace palimpsest::test;
 
 namespace {
 

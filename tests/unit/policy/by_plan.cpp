@@ -140,19 +140,19 @@ void ByPlan::evict(std::span<const engine::ListState> heads, std::vector<std::ve
     std::vector<double> count = in_rows(heads, stride, &engine::ListState::count);
     std::vector<uint32_t> gone(heads.size() * stride, nothing);
     const bool scored = policy_->signals().any();
-    kernels::tests::reference_evict({.kv_heads = static_cast<int32_t>(heads.size()),
-                                     .plan = words.data(),
-                                     .max_size = static_cast<int64_t>(stride),
-                                     .max_evicted = static_cast<int64_t>(stride),
-                                     .rule = policy_->selection_rule(),
-                                     .statistics = {.sum = scored ? sum.data() : nullptr,
-                                                    .count = scored ? count.data() : nullptr,
-                                                    .stride = static_cast<int64_t>(stride)},
-                                     .pinned = {.ranks = pinned_.empty() ? nullptr : pinned_ranks_.data(),
-                                                .held = pinned_.data(),
-                                                .stride = static_cast<int64_t>(stride_)},
-                                     .dropped = gone.data(),
-                                     .dropped_stride = static_cast<int64_t>(stride)});
+    kernels::test::reference_evict({.kv_heads = static_cast<int32_t>(heads.size()),
+                                    .plan = words.data(),
+                                    .max_size = static_cast<int64_t>(stride),
+                                    .max_evicted = static_cast<int64_t>(stride),
+                                    .rule = policy_->selection_rule(),
+                                    .statistics = {.sum = scored ? sum.data() : nullptr,
+                                                   .count = scored ? count.data() : nullptr,
+                                                   .stride = static_cast<int64_t>(stride)},
+                                    .pinned = {.ranks = pinned_.empty() ? nullptr : pinned_ranks_.data(),
+                                               .held = pinned_.data(),
+                                               .stride = static_cast<int64_t>(stride_)},
+                                    .dropped = gone.data(),
+                                    .dropped_stride = static_cast<int64_t>(stride)});
     for (size_t h = 0; h < heads.size(); ++h) {
         const auto row = std::span<const uint32_t>(gone).subspan(h * stride, stride);
         dropped[h].assign(row.begin(), std::ranges::find(row, nothing));

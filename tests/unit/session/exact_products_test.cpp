@@ -9,8 +9,8 @@
 using namespace palimpsest;
 using namespace palimpsest::engine;
 using namespace palimpsest::tests;
-using palimpsest::tests::Refused;
-using palimpsest::tests::refused;
+using palimpsest::test::Refused;
+using palimpsest::test::refused;
 
 TEST_CASE("a state is restored only with the product type it was computed with")
 {

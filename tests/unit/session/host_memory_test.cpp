@@ -35,7 +35,7 @@ public:
     uint64_t available() const { return available_memory(folder_.path().string()); }
 
 private:
-    tests::ScratchFolder folder_;
+    test::ScratchFolder folder_;
 };
 
 std::string page_cache(const std::string& prefix, uint64_t active, uint64_t inactive)
@@ -84,6 +84,6 @@ TEST_CASE("the tightest limit of all control groups above a process counts, and 
 
 TEST_CASE("memory counts as unlimited if the system does not report it")
 {
-    const tests::ScratchFolder empty;
+    const test::ScratchFolder empty;
     CHECK(available_memory(empty.path().string()) == UINT64_MAX);
 }

@@ -16,7 +16,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
-using palimpsest::tests::refused;
+using palimpsest::test::refused;
 
 namespace fs = std::filesystem;
 

@@ -13,8 +13,8 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
-using palimpsest::tests::Refused;
-using palimpsest::tests::refused;
+using palimpsest::test::Refused;
+using palimpsest::test::refused;
 
 namespace {
 

@@ -17,7 +17,7 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
-using namespace palimpsest::tests;
+using namespace palimpsest::test;
 
 namespace fs = std::filesystem;
 

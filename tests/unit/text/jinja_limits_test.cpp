@@ -22,7 +22,7 @@ void refuse(const std::string& source, const std::string& what, ErrorCode code =
 {
     INFO(source.substr(0, 200));
     try {
-        jinja::Template(source).render({}, tests::template_date());
+        jinja::Template(source).render({}, test::template_date());
         FAIL_CHECK("nothing was refused");
     } catch (const Error& error) {
         CHECK(error.code() == code);
@@ -34,7 +34,7 @@ void refuse(const std::string& source, const std::string& what, ErrorCode code =
 void run(const std::string& source)
 {
     try {
-        jinja::Template(source).render({}, tests::template_date());
+        jinja::Template(source).render({}, test::template_date());
     } catch (const Error&) {
     }
 }
@@ -91,7 +91,7 @@ TEST_CASE("searching a text takes linear time and counts as steps")
     const std::string texts = "{% set text = 'a' * 1000000 %}{% set half = 'a' * 500000 + 'b' %}"
                               "{% set half_back = 'b' + 'a' * 500000 %}";
     const auto rendered = [&](const std::string& source) {
-        return jinja::Template(texts + source).render({}, tests::template_date());
+        return jinja::Template(texts + source).render({}, test::template_date());
     };
     CHECK(rendered("{{ half in text }} {{ text.find(half) }} {{ text.rfind(half_back) }}") == "False -1 -1");
     CHECK(
@@ -115,7 +115,7 @@ TEST_CASE("strip takes time that is linear in the lengths of both texts")
 {
     CHECK(jinja::Template("{% set text = 'a' * 400000 %}{% set chars = 'b' * 400000 + 'a' %}"
                           "[{{ text.strip(chars) }}{{ text.lstrip(chars) }}{{ text.rstrip(chars) }}]")
-              .render({}, tests::template_date()) == "[]");
+              .render({}, test::template_date()) == "[]");
 }
 
 TEST_CASE("comparing a text with many others counts as steps")
@@ -187,9 +187,9 @@ TEST_CASE("numbers at the limits of 64 bits are computed exactly or refused")
     CHECK(
         jinja::Template("{{ (0 - 9223372036854775807 - 1) % -1 }}{{ 1e300 | int }}{{ 'abc'[9223372036854775807:] }}"
                         "{{ 'abc'[::9223372036854775807] }}{{ 'abc'[::(0 - 9223372036854775807 - 1)] }}")
-            .render({}, tests::template_date()) == "00ac");
+            .render({}, test::template_date()) == "00ac");
     CHECK(jinja::Template("{{ 9223372036854775807 % -2 }} {{ -9223372036854775807 % 3 }} {{ -7 % 3 }} {{ 7 % -3 }} "
                           "{{ 1.5 | round(0 - 9223372036854775807 - 1) }}")
-              .render({}, tests::template_date()) == "-1 2 2 -2 0.0");
+              .render({}, test::template_date()) == "-1 2 2 -2 0.0");
     run("{{ range(9223372036854775800, 9223372036854775807, 5) }}{{ 0 ** 9223372036854775807 }}");
 }

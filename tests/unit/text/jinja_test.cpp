@@ -23,8 +23,8 @@ std::string read(const std::string& name)
 
 std::string rendered(std::string_view source, const char* context = "{}")
 {
-    const auto values = tests::template_value(ordered_json::parse(context));
-    return jinja::Template(source).render(values.dict(), tests::template_date());
+    const auto values = test::template_value(ordered_json::parse(context));
+    return jinja::Template(source).render(values.dict(), test::template_date());
 }
 
 void refuse(std::string_view source, ErrorCode code, const std::string& what)
@@ -49,8 +49,8 @@ TEST_CASE("templates in the style of each family render as in Jinja2, on thirty 
         const jinja::Template chat_template(read(name + ".jinja"));
         for (size_t i = 0; i < expected.size(); ++i) {
             INFO(name << ", conversation " << i);
-            const auto context = tests::template_value(fixtures["conversations"][i]);
-            const auto render = [&] { return chat_template.render(context.dict(), tests::template_date()); };
+            const auto context = test::template_value(fixtures["conversations"][i]);
+            const auto render = [&] { return chat_template.render(context.dict(), test::template_date()); };
             if (expected[i].is_null())
                 CHECK_THROWS_AS(render(), Error);
             else
