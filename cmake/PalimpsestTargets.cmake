@@ -44,7 +44,8 @@ else()
     target_compile_definitions(palimpsest-flags INTERFACE _GLIBCXX_ASSERTIONS)
     palimpsest_compile_options(-fstack-protector-strong
         $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>
-        $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+        # Needs optimisation, which the code of tests is compiled without.
+        $<$<AND:$<CONFIG:Release>,$<NOT:$<BOOL:$<TARGET_PROPERTY:PALIMPSEST_TEST_CODE>>>>:-D_FORTIFY_SOURCE=2>)
     target_link_options(palimpsest-flags INTERFACE -Wl,-z,relro,-z,now)
 endif()
 
@@ -55,13 +56,11 @@ function(palimpsest_unoptimised_under_sanitizer target)
     endif()
 endfunction()
 
-# The same for the code of tests, which is optimised little in other builds, too. UndefinedBehaviorSanitizer, which takes
-# a third of their build time, is left out: it checks the source files of the libraries, and of their headers what these
-# use.
+# For the code of tests: leaves out optimisation in every build, and UndefinedBehaviorSanitizer, which takes a third of
+# their build time. It checks the source files of the libraries, and of their headers what these use.
 function(palimpsest_test_code target)
-    palimpsest_unoptimised_under_sanitizer(${target})
     set_target_properties(${target} PROPERTIES PALIMPSEST_TEST_CODE ON)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE -O0)
 endfunction()
 
 # Compiles the sources of each folder together, up to 16 at a time, if PALIMPSEST_UNITY is on, so that what they include

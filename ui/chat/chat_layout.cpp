@@ -141,6 +141,7 @@ ChatLayout::Progress ChatLayout::lay_out(int top_y, int bottom_y, const QDeadlin
     const int anchor = seen_turn(top_y, bottom_y);
     const int anchor_top = anchor < 0 ? 0 : top(anchor);
     int anchor_inner = 0; // pixels by which the visible part of the anchor moved within the anchor
+    bool has_laid = false;
     Progress progress{.done = true};
     for (int i = turn_at(top_y); i < turns_.count() && top(i) < bottom_y; ++i) {
         ChatEntry& entry = turns_[i];
@@ -148,6 +149,7 @@ ChatLayout::Progress ChatLayout::lay_out(int top_y, int bottom_y, const QDeadlin
         // place.
         const bool above = top(i) < top_y;
         const int before = entry.body + entry.footer;
+        const uint64_t made = entry.layout ? entry.layout->layouts_made() : 0;
         int inner = 0;
         measure(i);
         const int measured = above ? entry.body + entry.footer - before : 0;
@@ -157,11 +159,12 @@ ChatLayout::Progress ChatLayout::lay_out(int top_y, int bottom_y, const QDeadlin
         const int body = top(i) + header_height();
         const bool done = entry.layout->lay_out(top_y - body, bottom_y - body, until, &inner);
         adopt_height(i);
+        has_laid = has_laid || entry.layout->layouts_made() > made;
         progress.moved += measured + inner;
         if (i == anchor) anchor_inner = inner;
         top_y += inner;
         bottom_y += inner;
-        const bool stops = until.hasExpired() && i + 1 < turns_.count() && top(i + 1) < bottom_y;
+        const bool stops = has_laid && until.hasExpired() && i + 1 < turns_.count() && top(i + 1) < bottom_y;
         if (!done || stops) {
             progress.done = false;
             break;

@@ -179,7 +179,8 @@ void DocumentLayoutTest::the_token_at_the_middle_of_a_token_is_itself()
     int shown = 0;
     for (uint64_t token = seen.first; token < seen.last; ++token) {
         const QRect at = laid.layout.rect_of(token);
-        if (at.width() < 4) continue; // a line end has no width
+        // A line end has no width, and the space before the first word of a line is at the end of the line above.
+        if (at.width() < 4 || laid.layout.line_end(token) == token) continue;
         ++shown;
         QCOMPARE(laid.layout.token_at(at.center()), std::optional(token));
     }
@@ -216,8 +217,10 @@ void DocumentLayoutTest::home_and_end_stay_in_the_line()
         const auto first = laid.layout.line_start(token), last = laid.layout.line_end(token);
         QVERIFY(first && last && *first <= token && token <= *last);
         QCOMPARE(laid.layout.line_start(*last), first);
-        const int y = laid.layout.rect_of(*first).center().y();
-        QVERIFY(std::abs(laid.layout.rect_of(*last).center().y() - y) <= 1);
+        // The first token may begin with the space that ends the line above.
+        const int y = laid.layout.rect_of(*last).center().y();
+        for (uint64_t inner = *first + 1; inner < *last; ++inner)
+            QVERIFY(std::abs(laid.layout.rect_of(inner).center().y() - y) <= 1);
         ++lines;
         token = *last + 1;
     }

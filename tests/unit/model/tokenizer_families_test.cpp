@@ -260,7 +260,7 @@ TEST_CASE("ten megabytes of one character are cut at fixed lengths and take boun
     const std::string unit = GENERATE("a", "1", " ", "\n", "\xE4\xB8\xAD");
     const std::string family = GENERATE("smollm", "llama3", "deepseek-llm", "gemma");
     const Tokenizer tokenizer(json_vocabulary(family));
-    const size_t bytes = at_ci_level() ? 1'000'000 : 10'000'000, push = 100'000;
+    const size_t bytes = tests::at_ci_level() ? 1'000'000 : 10'000'000, push = 100'000;
     std::string part;
     while (part.size() < push)
         part += unit;
