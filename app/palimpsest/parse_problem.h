@@ -1,4 +1,4 @@
-// What CLI11 finds wrong with a command line, in sentences that are translated.
+// The program's own translatable sentences for CLI11's errors about a command line.
 #pragma once
 
 #include "kernels/base/text.h"
@@ -9,7 +9,7 @@ class ParseError;
 
 namespace palimpsest::app {
 
-// A message that is not known stays as CLI11 words it.
+// Returns a sentence for the error; if none is written for it, CLI11's own English message.
 Text parse_problem(const CLI::ParseError& error);
 
 } // namespace palimpsest::app

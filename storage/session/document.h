@@ -28,7 +28,7 @@ public:
     Document(const Document&) = delete;
     Document& operator=(const Document&) = delete;
 
-    // The same file from its start. REQUIRES: total_bytes() has a value.
+    // Returns a reader of the same file that begins at its start. REQUIRES: total_bytes() has a value.
     Document again() const { return Document(name_, *source_, stop_); }
 
     const std::string& name() const { return name_; }

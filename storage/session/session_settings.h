@@ -25,7 +25,7 @@ struct SessionSettings {
 
     // Throws Error (Failed, PAL-DB-03) if the options cannot be parsed.
     explicit SessionSettings(const SessionInfo& info);
-    // What json() stores besides SessionOptions, and whether it stores the sampling options.
+    // Arguments of json(): options that SessionOptions does not contain, and whether to store the sampling options.
     struct Begun {
         const engine::PolicySpec& policy_given;
         const std::string& question;

@@ -80,6 +80,8 @@ void EmptyChat::update_texts()
 
 void EmptyChat::set_questions(const QStringList& questions)
 {
+    if (questions == asked_) return; // keeps the focus on a button
+    asked_ = questions;
     while (QLayoutItem* item = questions_->takeAt(0)) {
         delete item->widget();
         delete item;

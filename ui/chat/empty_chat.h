@@ -36,6 +36,7 @@ private:
     QVBoxLayout* column_;
     QVBoxLayout* questions_;
     QString document_;
+    QStringList asked_;
 };
 
 } // namespace palimpsest::ui

@@ -25,8 +25,8 @@ public:
     std::shared_ptr<const Frame> take() { return exchange_.take(); } // called on any thread
 
     void begin_activity(Activity activity, const QString& what); // of a new command; publishes a frame
-    void begin_reading(const QString& what);                     // a further step of the running command
-    void begin_answer();                                         // a further step of it, too
+    void begin_reading(const QString& what);                     // another step of the running command
+    void begin_answer();                                         // another step of the running command
     void end_activity();
 
     void set_share(double share) { frame_.share = share; }

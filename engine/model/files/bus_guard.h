@@ -1,6 +1,6 @@
 // A file that shrinks while it is mapped raises SIGBUS at the next read. Inside guarded ranges the handler maps
 // zeros in place of the lost page and marks the range, so the reader can report an error instead of crashing
-// (docs/validation.md, G16).
+// (rule G16 of docs/validation.md).
 #pragma once
 
 #include <cstddef>

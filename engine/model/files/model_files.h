@@ -42,8 +42,8 @@ struct ModelFiles {
     std::vector<Text> warnings; // e.g. unknown extra tensors
     uint64_t file_bytes = 0;
     int64_t parameters = 0;
-    // XXH3-128 over the headers, the size of the files and both ends of every tensor, 32 hex digits
-    // (docs/validation.md, G16).
+    // XXH3-128 over the headers, the size of the files and both ends of every tensor, as 32 hex digits; rule G16 of
+    // docs/validation.md.
     std::string fingerprint;
     std::vector<std::shared_ptr<MappedFile>> mappings;
 

@@ -89,6 +89,7 @@ private Q_SLOTS:
     void every_widget_has_a_name();
     void the_page_and_the_view_follow_the_palette();
     void the_empty_chat_shows_explanations_in_secondary_text();
+    void the_same_questions_keep_their_buttons();
     void a_long_question_is_elided_on_its_button();
     void the_page_connects_start_composer_and_view();
 };
@@ -435,6 +436,21 @@ void ChatViewTest::the_empty_chat_shows_explanations_in_secondary_text()
         if (label->isVisible()) colours.insert(label->palette().color(label->foregroundRole()).rgb());
     QCOMPARE(colours,
              (QSet<QRgb>{start.palette().color(QPalette::Text).rgb(), secondary_text(start.palette()).rgb()}));
+}
+
+void ChatViewTest::the_same_questions_keep_their_buttons()
+{
+    EmptyChat start;
+    show(start);
+    const QStringList questions{QStringLiteral("One?"), QStringLiteral("Two?")};
+    start.set_questions(questions);
+    const auto buttons = start.findChildren<QuestionButton*>();
+    QCOMPARE(buttons.size(), 2);
+    start.set_questions(questions);
+    QCOMPARE(start.findChildren<QuestionButton*>(), buttons);
+    start.set_questions({QStringLiteral("Three?")});
+    QCOMPARE(start.findChild<QuestionButton*>()->question(), QStringLiteral("Three?"));
+    QCOMPARE(start.findChildren<QuestionButton*>().size(), 1);
 }
 
 void ChatViewTest::a_long_question_is_elided_on_its_button()

@@ -14,6 +14,7 @@
 #include "tests/ui/support/patience.h"
 #include "ui/base/theme.h"
 #include "ui/chat/message_layout.h"
+#include "ui/chat/question_button.h"
 #include "ui/document/shading.h"
 #include "ui/map/colors.h"
 #include "ui/map/painter.h"
@@ -374,10 +375,9 @@ void AccessibilityTest::an_offered_question_is_asked_once()
     program_->bench().begin({});
     program_->window().open_paths({program_->window().places().sample});
     QVERIFY(program_->settle());
-    QAbstractButton* offered = nullptr;
-    for (QAbstractButton* button : program_->areas().chat()->findChildren<QAbstractButton*>())
-        if (button->isVisible() && button->text().contains(u'?')) offered = button;
-    QVERIFY(offered);
+    EVENTUALLY(program_->areas().chat()->findChild<QuestionButton*>());
+    auto* offered = program_->areas().chat()->findChild<QuestionButton*>();
+    EVENTUALLY(offered->isVisible()); // Qt shows a widget that is added to a layout in a later event
     offered->setFocus();
     press(Qt::Key_Space);
     QVERIFY(program_->settle());

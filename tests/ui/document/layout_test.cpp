@@ -36,6 +36,17 @@ private:
     std::shared_ptr<TextSource> source_;
 };
 
+// Returns the visible tokens of at least `width` pixels that are inside a line: a line end has no width, and the
+// space before the first word of a line is at the end of the line above.
+std::vector<uint64_t> wide_tokens(const DocumentLayout& layout, int width)
+{
+    std::vector<uint64_t> wide;
+    const StreamRange seen = layout.visible_range();
+    for (uint64_t token = seen.first; token < seen.last; ++token)
+        if (layout.rect_of(token).width() >= width && layout.line_end(token) != token) wide.push_back(token);
+    return wide;
+}
+
 // Returns what is wrong with the visible blocks; empty if they follow one another without gap and fill the
 // viewport.
 QString fault_of(const DocumentLayout& layout, uint64_t tokens)
@@ -175,16 +186,10 @@ void DocumentLayoutTest::the_token_at_the_middle_of_a_token_is_itself()
     Laid laid;
     laid.layout.go_to(19'950); // short lines, then the long paragraph
     QVERIFY(laid.arrives());
-    const StreamRange seen = laid.layout.visible_range();
-    int shown = 0;
-    for (uint64_t token = seen.first; token < seen.last; ++token) {
-        const QRect at = laid.layout.rect_of(token);
-        // A line end has no width, and the space before the first word of a line is at the end of the line above.
-        if (at.width() < 4 || laid.layout.line_end(token) == token) continue;
-        ++shown;
-        QCOMPARE(laid.layout.token_at(at.center()), std::optional(token));
-    }
-    QVERIFY(shown > 50);
+    const std::vector<uint64_t> words = wide_tokens(laid.layout, 4);
+    QVERIFY(words.size() > 50);
+    for (const uint64_t token : words)
+        QCOMPARE(laid.layout.token_at(laid.layout.rect_of(token).center()), std::optional(token));
     QVERIFY(!laid.layout.token_at({1, 100})); // in the gutter
 }
 
@@ -193,17 +198,13 @@ void DocumentLayoutTest::the_boundary_beside_an_edge_of_a_token_is_that_edge()
     Laid laid;
     laid.layout.go_to(24'000);
     QVERIFY(laid.arrives());
-    const StreamRange seen = laid.layout.visible_range();
-    int shown = 0;
-    for (uint64_t token = seen.first; token < seen.last; ++token) {
-        const QRect at = laid.layout.rect_of(token);
-        const bool wraps = laid.layout.line_end(token) == token;
-        if (at.width() < 8 || wraps) continue;
-        ++shown;
-        QCOMPARE(laid.layout.boundary_at({at.left() + 2.0, at.center().y() + 0.0}), std::optional(token));
-        QCOMPARE(laid.layout.boundary_at({at.right() - 1.0, at.center().y() + 0.0}), std::optional(token + 1));
+    const std::vector<uint64_t> words = wide_tokens(laid.layout, 8);
+    QVERIFY(words.size() > 50);
+    for (const uint64_t token : words) {
+        const QRectF at = laid.layout.rect_of(token);
+        QCOMPARE(laid.layout.boundary_at({at.left() + 2.0, at.center().y()}), std::optional(token));
+        QCOMPARE(laid.layout.boundary_at({at.right() - 2.0, at.center().y()}), std::optional(token + 1));
     }
-    QVERIFY(shown > 50);
 }
 
 void DocumentLayoutTest::home_and_end_stay_in_the_line()

@@ -30,6 +30,15 @@ struct Shown {
     double ratio = 1;
 };
 
+// The map at the zoom of the test's current row of data.
+Shown shown_zoom()
+{
+    QFETCH(double, first);
+    QFETCH(double, last);
+    QFETCH(double, ratio);
+    return {first, last, ratio};
+}
+
 } // namespace
 
 class MapGridTest : public QObject {
@@ -60,10 +69,7 @@ private:
 
 void MapGridTest::a_point_and_a_token_lead_to_the_same_cell()
 {
-    QFETCH(double, first);
-    QFETCH(double, last);
-    QFETCH(double, ratio);
-    const Shown shown(first, last, ratio);
+    const Shown shown = shown_zoom();
     const MapGrid grid = shown.grid();
     const int columns = grid.columns().count(), rows = shown.scene.rows.count();
     QVERIFY(columns > 300 && rows == 6);
@@ -73,7 +79,8 @@ void MapGridTest::a_point_and_a_token_lead_to_the_same_cell()
         QVERIFY(cell);
         QCOMPARE(cell->row, shown.scene.rows.at(row));
         QVERIFY(cell->tokens.first < cell->tokens.last && cell->tokens.last <= 5000);
-        // Of neighbouring columns with the same token, cell_of returns the first one, which covers the same tokens.
+        // Several columns may show the same token; cell_of() returns the first of them, which shows the same
+        // tokens.
         QCOMPARE(grid.cell_of(cell->row, cell->tokens.last - 1)->tokens.last, cell->tokens.last);
         QCOMPARE(grid.nearest_cell(cell->row, cell->tokens.last - 1)->tokens,
                  grid.cell_of(cell->row, cell->tokens.last - 1)->tokens);
@@ -84,10 +91,7 @@ void MapGridTest::a_point_and_a_token_lead_to_the_same_cell()
 
 void MapGridTest::a_step_leads_to_the_cell_beside()
 {
-    QFETCH(double, first);
-    QFETCH(double, last);
-    QFETCH(double, ratio);
-    const Shown shown(first, last, ratio);
+    const Shown shown = shown_zoom();
     const MapGrid grid = shown.grid();
     const MapRow row = shown.scene.rows.at(2);
     for (int column = 3; column + 3 < grid.columns().count(); ++column) {
