@@ -28,7 +28,9 @@ palimpsest_compile_options(
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
+    # libstdc++ 12 calls a function of its own that it has deprecated.
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(PALIMPSEST_SANITIZE)
     palimpsest_compile_options(-fsanitize=${PALIMPSEST_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=all

@@ -165,7 +165,7 @@ void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* 
 }
 
 // For Highway's scalar target, which has no kernels for blocks.
-float dot_widened(DType type, const std::byte* w, const float* x, int64_t cols)
+[[maybe_unused]] float dot_widened(DType type, const std::byte* w, const float* x, int64_t cols)
 {
     float sum = 0, wide[super_block];
     for (int64_t i = 0; i < cols; i += super_block) {

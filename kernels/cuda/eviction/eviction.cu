@@ -25,7 +25,7 @@ struct EvictionScratch {
     uint32_t* words; // [kv_heads, list_words]
     int64_t max_size, bit_words, list_words;
 
-    __device__ uint64_t* list_keys(int64_t head) const { return keys + head * max_size; }
+    __device__ uint64_t* list_keys(int64_t head) const { return keys ? keys + head * max_size : nullptr; }
     __device__ uint32_t* evicted(int64_t head) const { return words + head * list_words; }
     __device__ uint32_t* before(int64_t head) const { return evicted(head) + bit_words; }
     // The ties of LowestRanks or the entries of TileWaves; then the rows of the ranks dropped from an order list.
@@ -44,7 +44,7 @@ __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan&
                             const EvictedRanks<threads>& evicted)
 {
     const LowestRanks<threads> lowest(list.first, list.end, list.evicted);
-    const uint64_t* keys = room.keys ? room.list_keys(list_of_keys(args.rule, head)) : nullptr;
+    const uint64_t* keys = room.list_keys(list_of_keys(args.rule, head));
     if (list.evicted > 1)
         lowest.mark(keys, evicted, room.ranks(head));
     else if (keys)

@@ -6,7 +6,9 @@
 #include <new>
 #include <sys/mman.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#include "tests/support/sanitized.h"
+
+#ifdef PALIMPSEST_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #define SIMT_FORBID(at, bytes) __asan_poison_memory_region(at, bytes)
 #define SIMT_ALLOW(at, bytes) __asan_unpoison_memory_region(at, bytes)

@@ -3,10 +3,12 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "tests/support/sanitized.h"
+
+#ifdef PALIMPSEST_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
+#ifdef PALIMPSEST_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -51,7 +53,7 @@ Fiber* Fiber::left_ = nullptr;
 
 Fiber::Fiber()
 {
-#if defined(__SANITIZE_THREAD__)
+#ifdef PALIMPSEST_THREAD_SANITIZER
     thread_record_ = __tsan_get_current_fiber();
 #endif
 }
@@ -62,7 +64,7 @@ Fiber::Fiber(Body body)
     const context::stack_context memory = stack.allocate();
     stack_bytes_ = memory.size;
     bottom_ = static_cast<const std::byte*>(memory.sp) - memory.size;
-#if defined(__SANITIZE_THREAD__)
+#ifdef PALIMPSEST_THREAD_SANITIZER
     thread_record_ = __tsan_create_fiber(0);
 #endif
     paused_ = context::fiber(std::allocator_arg, context::preallocated(memory.sp, memory.size, memory), stack,
@@ -71,7 +73,7 @@ Fiber::Fiber(Body body)
 
 Fiber::~Fiber()
 {
-#if defined(__SANITIZE_THREAD__)
+#ifdef PALIMPSEST_THREAD_SANITIZER
     if (bottom_) __tsan_destroy_fiber(thread_record_);
 #endif
 }
@@ -93,10 +95,10 @@ boost::context::fiber Fiber::begin(Body body, context::fiber&& from)
 void Fiber::leave_for([[maybe_unused]] Fiber& next, [[maybe_unused]] bool ends)
 {
     left_ = this;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef PALIMPSEST_ADDRESS_SANITIZER
     __sanitizer_start_switch_fiber(ends ? nullptr : &fake_stack_, next.bottom_, next.stack_bytes_);
 #endif
-#if defined(__SANITIZE_THREAD__)
+#ifdef PALIMPSEST_THREAD_SANITIZER
     __tsan_switch_to_fiber(next.thread_record_, 0);
 #endif
 }
@@ -105,7 +107,7 @@ void Fiber::arrive(context::fiber&& from)
 {
     Fiber& previous = *left_;
     previous.paused_ = std::move(from);
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef PALIMPSEST_ADDRESS_SANITIZER
     const void* bottom = nullptr;
     size_t bytes = 0;
     __sanitizer_finish_switch_fiber(fake_stack_, &bottom, &bytes);

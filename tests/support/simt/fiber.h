@@ -27,9 +27,9 @@ private:
     boost::context::fiber paused_;
     const void* bottom_ = nullptr; // of the stack
     size_t stack_bytes_ = 0;
-    void* fake_stack_ = nullptr;    // of AddressSanitizer
-    void* thread_record_ = nullptr; // of ThreadSanitizer
-    static Fiber* left_;            // the fiber that ran before the current one
+    [[maybe_unused]] void* fake_stack_ = nullptr;    // of AddressSanitizer
+    [[maybe_unused]] void* thread_record_ = nullptr; // of ThreadSanitizer
+    static Fiber* left_;                             // the fiber that ran before the current one
 };
 
 } // namespace simt

@@ -12,6 +12,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "tests/support/sanitized.h"
 #include "tests/ui/support/thread_clock.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
@@ -23,11 +24,7 @@ using namespace palimpsest::ui;
 namespace {
 
 // Limit for one iteration of the event loop; a program with a sanitizer is many times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double longest_ms = 1500;
-#else
-constexpr double longest_ms = 100;
-#endif
+constexpr double longest_ms = tests::is_sanitized ? 1500 : 100;
 
 Turn answer_of(const QString& text)
 {

@@ -10,6 +10,7 @@
 #include <random>
 #include <unistd.h>
 
+#include "tests/support/sanitized.h"
 #include "tests/ui/document/shown_document.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/thread_clock.h"
@@ -23,11 +24,7 @@ namespace {
 using tests::source_of;
 using tests::SyntheticText;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int slowness = 20;
-#else
-constexpr int slowness = 1;
-#endif
+constexpr int slowness = tests::is_sanitized ? 20 : 1;
 constexpr double longest_gap_ms = 50 * slowness;
 
 size_t resident_bytes()

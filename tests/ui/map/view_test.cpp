@@ -18,6 +18,7 @@
 #include <semaphore>
 #include <unistd.h>
 
+#include "tests/support/sanitized.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "tests/ui/support/patience.h"
 #include "ui/map/colors.h"
@@ -30,11 +31,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int sanitizer_factor = 12;
-#else
-constexpr int sanitizer_factor = 1;
-#endif
+constexpr int sanitizer_factor = tests::is_sanitized ? 12 : 1;
 
 uint64_t resident_bytes()
 {

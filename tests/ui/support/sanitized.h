@@ -1,14 +1,11 @@
-// Says whether the program is built with a sanitizer. Then a token takes some twenty times as long, and times mean
-// nothing.
+// Sizes of texts, budgets and answers under a sanitizer, where a token takes some twenty times as long.
 #pragma once
+
+#include "tests/support/sanitized.h"
 
 namespace palimpsest::ui::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool is_sanitized = true;
-#else
-inline constexpr bool is_sanitized = false;
-#endif
+using tests::is_sanitized;
 
 // Reduces the size of a text, budget or answer under a sanitizer.
 template<class Size>

@@ -22,7 +22,7 @@ const std::filesystem::path folder = tests::source_file("tests/fixtures/models")
 
 void check_config(const ModelConfig& c, const nlohmann::json& expected)
 {
-    CHECK(c.architecture == expected["architecture"]);
+    CHECK(c.architecture == expected["architecture"].get<std::string>());
     CHECK(c.layers == expected["layers"]);
     CHECK(c.dim == expected["dim"]);
     CHECK(c.heads == expected["heads"]);
@@ -59,7 +59,7 @@ TEST_CASE("models that the gguf and safetensors packages wrote have the expected
         const std::string path = expected["path"];
         INFO(path);
         const ModelFiles model = open_model(folder / path);
-        CHECK(model.format == expected["format"]);
+        CHECK(model.format == expected["format"].get<std::string>());
         check_config(model.config, expected);
         CHECK(model.config.paired_rotary ==
               (model.format != "safetensors" && model.config.architecture == "llama"));
@@ -85,8 +85,8 @@ TEST_CASE("models of every family have the expected architecture and values")
         const std::string path = expected["path"];
         INFO(path);
         const ModelFiles model = open_model(families / path);
-        CHECK(model.format == expected["format"]);
-        CHECK(model.config.architecture == expected["architecture"]);
+        CHECK(model.format == expected["format"].get<std::string>());
+        CHECK(model.config.architecture == expected["architecture"].get<std::string>());
         for (const auto& number : expected["values"]) {
             INFO(number["tensor"].get<std::string>());
             const HostTensor* tensor = model.find(number["tensor"]);
