@@ -175,7 +175,7 @@ CLI::Option* add_session_option(CLI::App& command, std::string& name)
 
 std::vector<OptionOrigin> option_origins()
 {
-    static_assert(engine::default_budget == 2048, "update the text below");
+    static_assert(engine::default_budget == 2048, "update the text of the budget");
     static const Described described[] = {{"model", Text("a model of the models folder, or the shipped one")},
                                           {"device", Text::verbatim("auto")},
                                           {"threads", Text("physical cores")},
@@ -183,7 +183,7 @@ std::vector<OptionOrigin> option_origins()
                                           {"compute", Text::verbatim("auto")},
                                           {"policy", Text::verbatim("treekv")},
                                           {"budget", Text("min(2048, model context - chunk)")},
-                                          {"chunk", Text::verbatim("512")},
+                                          {"chunk", Text::verbatim(std::to_string(engine::default_chunk))},
                                           {"positions", Text::verbatim("auto")},
                                           {"kv-type", Text::verbatim("auto")},
                                           {"seed", Text::verbatim("0")},

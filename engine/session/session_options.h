@@ -10,15 +10,17 @@
 
 namespace palimpsest::engine {
 
-inline constexpr int32_t default_budget = 2048; // tokens; `palimpsest doctor` shows it
+// Defaults, in tokens; `palimpsest doctor` shows them.
+inline constexpr int32_t default_budget = 2048;
+inline constexpr int32_t default_chunk = 512;
 
 struct SessionOptions {
     PolicySpec policy{"treekv", {}};
     // Tokens kept per layer and KV head, or no_budget. 0: default_budget, or as many as fit the context beside a
     // chunk; the whole context for a policy that keeps and reads everything.
     int32_t budget = 0;
-    int32_t chunk = 512; // tokens per prefill chunk
-    Pins pins{};         // tokens that no policy evicts; they count in the budget
+    int32_t chunk = default_chunk; // tokens per prefill chunk
+    Pins pins{};                   // tokens that no policy evicts; they count in the budget
     // The most question rows to expect (Session::set_question_ids); lists that borrow slots leave room for them.
     int32_t question_room = 0;
     PositionMode positions = PositionMode::Contiguous;

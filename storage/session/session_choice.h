@@ -29,7 +29,7 @@ struct SessionChoice {
     std::string compute = "auto"; // "f32": multiplies quantized weights in f32, not in fixed point
     std::string policy = "treekv";
     std::string budget; // "2048", "512MiB", "25%", "auto", "auto:" + one of these, "none"; empty: default
-    int32_t chunk = 512;
+    int32_t chunk = engine::default_chunk;
     std::string positions = "auto";
     std::string kv_type = "auto";
     std::string system;            // system prompt of a new session; empty: none

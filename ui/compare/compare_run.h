@@ -30,7 +30,7 @@ struct Contender {
 struct CompareJob {
     std::string what; // name of the text
     std::vector<engine::TokenId> tokens;
-    int32_t chunk = 512;
+    int32_t chunk = engine::default_chunk;
     std::vector<Contender> contenders; // REQUIRES: options.chunk == chunk
     storage::Coverage coverage{};      // of the text, without framing; tokens_read is not used
 };

@@ -21,7 +21,7 @@ struct CompareRequest {
         QString policy, budget; // in the syntax of --policy and --budget
     };
     std::vector<Choice> choices;
-    int chunk = 512;
+    int chunk = engine::default_chunk;
 };
 
 // Runs the comparison; call on the engine thread. Throws the errors of compare(), and for a text that cannot be

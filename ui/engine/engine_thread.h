@@ -31,7 +31,7 @@ struct NewSession {
     QString name{};                            // empty: named after the first document or the date
     QString policy = QStringLiteral("treekv"); // in the syntax of --policy
     QString budget{};                          // in the syntax of --budget; empty: the default
-    int chunk = 512;
+    int chunk = engine::default_chunk;
     QString system{};  // system prompt; empty: none
     bool saved = true; // false: incognito
 };

@@ -17,7 +17,7 @@ struct Preferences {
     QString language;                // "de"; empty: the desktop's
     ModelChoiceRequest model;
     QString policy = QStringLiteral("treekv"), budget; // defaults of new sessions, in command-line syntax
-    int chunk = 512;
+    int chunk = engine::default_chunk;
     QString system; // the system prompt of new sessions; empty: none
     engine::SamplerOptions sampling;
     int max_tokens = 1024;
