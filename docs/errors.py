@@ -16,6 +16,7 @@ import sources  # noqa: E402
 from error_sites import HOLE, Trouble, has_words  # noqa: E402
 
 PAGE = "docs/errors.md"
+EXIT_CODES = "app/palimpsest/exit_code.cpp"
 BEGIN, END = "<!-- begin: docs/errors.py -->\n", "<!-- end -->"
 MENTIONS = ("app/", "ui/", "storage/", "engine/", "kernels/", "tests/", "docs/", "README.md")
 MANY_ALIKE = 4
@@ -63,9 +64,11 @@ def code_table(root):
 
 def statuses(root):
     """Kind -> exit status of the command."""
-    if "return static_cast<int>(error.kind());" not in read(root, "app/palimpsest/application.cpp"):
-        raise Trouble("app/palimpsest/application.cpp: the exit status is no longer the number of the kind")
-    return dict(re.findall(r"^    (\w+) = (\d+),", read(root, "kernels/base/error.h"), re.MULTILINE))
+    table = dict(re.findall(r"case ErrorKind::(\w+):\s+return (\d+);", read(root, EXIT_CODES)))
+    kinds = set(re.findall(r"^    (\w+),", read(root, "kernels/base/error.h"), re.MULTILINE))
+    if set(table) != kinds:
+        raise Trouble(f"{EXIT_CODES}: no exit code for {', '.join(sorted(kinds ^ set(table)))}")
+    return table
 
 
 def check_mentions(root, codes):

@@ -8,6 +8,7 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/exit_code.h"
 #include "app/palimpsest/help.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/parse_problem.h"
@@ -217,7 +218,7 @@ int run(const std::vector<std::string>& arguments, Console& console, int (*inter
         return 0;
     } catch (const Error& error) {
         report.error(console, error);
-        return static_cast<int>(error.kind());
+        return exit_code_of(error.kind());
     } catch (const Interrupted& stopped) {
         report.interruption(console, stopped);
         return interrupted_code ? interrupted_code() : 130; // 128 + SIGINT
@@ -227,11 +228,11 @@ int run(const std::vector<std::string>& arguments, Console& console, int (*inter
         report.error(console, Error(ErrorKind::Resources, ErrorCode::OutOfMemory, Text("memory"),
                                     Text("there is not enough of it for this"),
                                     Text("choose a smaller {0}, {1} or model", Setting::Budget, Setting::Chunk)));
-        return static_cast<int>(ErrorKind::Resources);
+        return exit_code_of(ErrorKind::Resources);
     } catch (const std::exception& error) {
         report.error(console, Error(ErrorKind::Internal, ErrorCode::Internal, Text("internal error"),
                                     Text::verbatim(error.what()), Text("this is a bug; please report it")));
-        return static_cast<int>(ErrorKind::Internal);
+        return exit_code_of(ErrorKind::Internal);
     }
 }
 

@@ -15,14 +15,14 @@
 
 namespace palimpsest {
 
-// Determines the exit code of the command.
+// The command has an exit code for each kind (app/palimpsest/exit_code.h).
 enum class ErrorKind {
-    Failed = 1,    // a document, model, snapshot or database cannot be used
-    Usage = 2,     // the command line is invalid
-    NotFound = 3,  // a session, model or document does not exist
-    Resources = 4, // not enough memory, disk space or GPU memory
-    Busy = 5,      // another process owns the database
-    Internal = 70, // always a bug
+    Failed,    // a document, model, snapshot or database cannot be used
+    Usage,     // the command line is invalid
+    NotFound,  // a session, model or document does not exist
+    Resources, // not enough memory, disk space or GPU memory
+    Busy,      // another process owns the database
+    Internal,  // always a bug
 };
 
 class Error : public std::exception {

@@ -118,9 +118,10 @@ class Messages(Tree):
 class ErrorsPage(Tree):
     def setUp(self):
         super().setUp()
-        self.write("kernels/base/error.h", "enum class ErrorKind {\n    Failed = 1, // x\n    Usage = 2, // x\n};\n")
+        self.write("kernels/base/error.h", "enum class ErrorKind {\n    Failed, // x\n    Usage, // x\n};\n")
         self.write("kernels/base/error_code.cpp", 'a[] = {{ErrorCode::DocumentNotFound, "PAL-DOC-00"}};')
-        self.write("app/palimpsest/application.cpp", "int f() { return static_cast<int>(error.kind()); }")
+        self.write("app/palimpsest/exit_code.cpp",
+                   "case ErrorKind::Failed:\n    return 1;\ncase ErrorKind::Usage:\n    return 2;")
         self.write("app/palimpsest/wording.cpp", 'a[] = {{Setting::Budget, "--budget"}, {Step::Restart, "restart {0}"}};')
         self.write("ui/base/wording.cpp", 'a[] = {{Setting::Budget, "budget"}, {Step::Restart, "begin again"}};')
         table = "| 1 | Failed |\n| 2 | Usage |\n"
