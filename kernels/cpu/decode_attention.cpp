@@ -22,7 +22,7 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/decode_signals-inl.h"
 #include "kernels/cpu/exp-inl.h"
-#include "kernels/cpu/kv_row-inl.h"
+#include "kernels/cpu/kv_quantise-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 #include "kernels/cpu/tanh-inl.h"
 

@@ -11,7 +11,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/kv_rows.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/kv_row-inl.h"
+#include "kernels/cpu/kv_quantise-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
 HWY_BEFORE_NAMESPACE();

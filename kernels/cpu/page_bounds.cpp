@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/page_bounds.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/kv_row-inl.h"
+#include "kernels/cpu/kv_quantise-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
 HWY_BEFORE_NAMESPACE();

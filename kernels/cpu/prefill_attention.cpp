@@ -21,7 +21,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/exp-inl.h"
-#include "kernels/cpu/kv_row-inl.h"
+#include "kernels/cpu/kv_quantise-inl.h"
 #include "kernels/cpu/micro_kernel-inl.h"
 #include "kernels/cpu/prefill_panel-inl.h"
 #include "kernels/cpu/prefill_signals-inl.h"

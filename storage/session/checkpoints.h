@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/cache/eviction_events.h"
-#include "storage/session/reading_rate.h"
 #include "storage/session/session_context.h"
 #include "storage/session/session_framing.h"
+#include "storage/session/stored_reading_rate.h"
 #include "storage/session/turn_journal.h"
 
 namespace palimpsest::storage {
@@ -18,7 +18,8 @@ namespace palimpsest::storage {
 class Checkpoints {
 public:
     // The arguments must outlive this object.
-    Checkpoints(SessionContext& context, const SessionFraming& framing, TurnJournal& journal, ReadingRate& rate)
+    Checkpoints(SessionContext& context, const SessionFraming& framing, TurnJournal& journal,
+                StoredReadingRate& rate)
         : context_(context), framing_(framing), journal_(journal), rate_(rate)
     {
     }
@@ -69,7 +70,7 @@ private:
     SessionContext& context_;
     const SessionFraming& framing_;
     TurnJournal& journal_;
-    ReadingRate& rate_;
+    StoredReadingRate& rate_;
     std::vector<engine::EvictionEvent> faded_; // since the last checkpoint
     bool sampling_is_saved_ = true;
     Clock::time_point saved_at_ = context_.opened_at;

@@ -43,7 +43,7 @@ public:
     // For a session that went back to `tokens` tokens: pins set later count as set there, and the range
     // `taken_back` is unpinned. Changes nothing that is stored.
     void go_back(uint64_t tokens, const engine::TokenRange& taken_back);
-    void drop_after(uint64_t tokens); // for a truncated stream; within a transaction
+    void drop_after(uint64_t tokens); // for a truncated stream; within the caller's transaction
 
 private:
     void push(PinSearch& search, const StreamPart& part) const;

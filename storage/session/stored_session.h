@@ -22,12 +22,12 @@
 #include "storage/session/device_loss.h"
 #include "storage/session/document.h"
 #include "storage/session/pin_requests.h"
-#include "storage/session/reading_rate.h"
 #include "storage/session/session_context.h"
 #include "storage/session/session_documents.h"
 #include "storage/session/session_framing.h"
 #include "storage/session/session_report.h"
 #include "storage/session/session_turns.h"
+#include "storage/session/stored_reading_rate.h"
 #include "storage/session/stream_feeder.h"
 #include "storage/session/turn_journal.h"
 
@@ -127,10 +127,11 @@ public:
     const std::optional<Error>& why_waiting() const { return journal_.failure(); }
     // Removes the last message and its answer: restores an older checkpoint, and feeds the text after it again.
     void undo();
-    // Replaces the answer to the last message. `sampling` stays until choose_sampling. The old answer remains among
-    // the messages, but not in the stream. Restores a checkpoint from before the message, or reads the text again,
-    // which the listener can follow. The old answer stays if generation is stopped before the new one has a token
-    // (Cancelled), or fails before any of it is stored. Throws Error as undo does.
+    // Generates another answer to the last message, which takes the place of the old one in the stream; the old one
+    // is still stored as a message. `sampling` is in force until choose_sampling is called. Restores a checkpoint
+    // from before the message, or reads the text again, which the listener can follow. If generation is stopped
+    // before the new answer has a token (Cancelled), or fails before any of it is stored, nothing is replaced.
+    // Throws Error as undo does.
     engine::GenerateResult regenerate(const engine::SamplerOptions& sampling,
                                       const engine::GenerateOptions& options)
     {
@@ -164,7 +165,7 @@ private:
     ModelReport model_report_;                  // of reported_model_
     std::unique_ptr<SQLite::Transaction> view_; // with read_only: an unchanging view while the owner writes
     TurnJournal journal_;
-    ReadingRate rate_;
+    StoredReadingRate rate_;
     DeviceFallback fallback_;
     // Made once the model is loaded and its options are known.
     std::unique_ptr<SessionFraming> framing_;

@@ -29,7 +29,7 @@ class StreamFeeder {
 public:
     // The arguments must outlive this object.
     StreamFeeder(SessionContext& context, SessionFraming& framing, TurnJournal& journal, Checkpoints& checkpoints,
-                 ReadingRate& rate)
+                 StoredReadingRate& rate)
         : context_(context), framing_(framing), journal_(journal), checkpoints_(checkpoints), rate_(rate)
     {
     }
@@ -72,7 +72,7 @@ private:
     SessionFraming& framing_;
     TurnJournal& journal_;
     Checkpoints& checkpoints_;
-    ReadingRate& rate_;
+    StoredReadingRate& rate_;
     uint64_t fed_again_ = 0;
     std::vector<engine::TokenId> unread_; // of a question whose feeding was stopped
 };

@@ -1,4 +1,5 @@
-// How fast a model reads on this machine: measured while it reads, stored in the settings, used for estimates.
+// How fast a model reads on this machine: measured while it reads, and stored in the settings, so that an error can
+// tell how long reading again would take. The remaining time of a reading in progress is computed by ReadingMeter.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 
 namespace palimpsest::storage {
 
-class ReadingRate {
+class StoredReadingRate {
 public:
-    explicit ReadingRate(SessionContext& context) : context_(context) {}
+    explicit StoredReadingRate(SessionContext& context) : context_(context) {}
 
     void add(uint64_t tokens, double seconds);
     void store(); // within a transaction of the caller's; does nothing until enough was read

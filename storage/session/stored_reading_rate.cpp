@@ -1,4 +1,4 @@
-#include "storage/session/reading_rate.h"
+#include "storage/session/stored_reading_rate.h"
 
 #include <cstdlib>
 
@@ -6,20 +6,20 @@
 
 namespace palimpsest::storage {
 
-void ReadingRate::add(uint64_t tokens, double seconds)
+void StoredReadingRate::add(uint64_t tokens, double seconds)
 {
     tokens_ += tokens;
     seconds_ += seconds;
 }
 
-std::string ReadingRate::key() const
+std::string StoredReadingRate::key() const
 {
     const kernels::Backend& backend = context_.model->backend();
     return "tokens per second: " + context_.model->fingerprint() + " " + backend.name() + " " +
            backend.simd_target() + " " + compute_name(backend) + " " + std::to_string(backend.threads());
 }
 
-void ReadingRate::store()
+void StoredReadingRate::store()
 {
     constexpr uint64_t enough = 2048;
     if (tokens_ < enough || seconds_ <= 0) return;
@@ -28,7 +28,7 @@ void ReadingRate::store()
     seconds_ = 0;
 }
 
-std::optional<std::string> ReadingRate::time_to_read(uint64_t tokens) const
+std::optional<std::string> StoredReadingRate::time_to_read(uint64_t tokens) const
 {
     const double rate = std::atof(context_.store.settings.get(key()).value_or("0").c_str());
     if (rate <= 0) return std::nullopt;

@@ -1,12 +1,12 @@
-// Reads rows of a pool as vectors of f32, and writes them from f32. Bit for bit equal to the scalar conversions of
-// base/convert.h.
+// Converts rows of a pool, which may be quantised to 8 bits, to vectors of f32 and back. Bit for bit equal to the
+// scalar conversions of base/convert.h.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
-#if defined(PALIMPSEST_KERNELS_CPU_KV_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef PALIMPSEST_KERNELS_CPU_KV_ROW_INL_H
-#undef PALIMPSEST_KERNELS_CPU_KV_ROW_INL_H
+#if defined(PALIMPSEST_KERNELS_CPU_KV_QUANTISE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PALIMPSEST_KERNELS_CPU_KV_QUANTISE_INL_H
+#undef PALIMPSEST_KERNELS_CPU_KV_QUANTISE_INL_H
 #else
-#define PALIMPSEST_KERNELS_CPU_KV_ROW_INL_H
+#define PALIMPSEST_KERNELS_CPU_KV_QUANTISE_INL_H
 #endif
 
 #include <cstdint>
