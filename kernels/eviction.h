@@ -79,7 +79,7 @@ struct ListPlan {
     uint32_t data = 0;      // offset. Given: `evicted` entries, ascending; Tiles: `tile` places per tile, ascending
     uint32_t waves = 0;     // Tiles: number of waves; the tiles of a wave share no place
     uint32_t wave_ends = 0; // offset. Tiles: [waves] number of tiles up to the end of each wave
-    uint32_t given = 0;     // 1: as SelectRule::Given, whatever the rule says
+    uint32_t given = 0;     // 1: as with SelectRule::Given, whatever the rule is: `data` lists the evicted entries
 };
 static_assert(sizeof(ListPlan) == 32);
 

@@ -98,7 +98,8 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
     db_.count_written(header.size());
 }
 
-// Keeps one more checkpoint, if possible with another number of tokens, so that a session can go back to it.
+// A session keeps two checkpoints: the newest, and one more to go back to, if possible with another number of
+// tokens.
 void Snapshots::forget_older(int64_t session, int64_t newest, uint64_t place)
 {
     auto query = db_.statement("SELECT id, header, hash FROM snapshots "

@@ -27,8 +27,8 @@ HWY_INLINE void finish_at(D d, const RowFinish& finish, const float* x, bool add
     hn::StoreU(add ? hn::Add(hn::LoadU(d, y), value) : value, d, y);
 }
 
-// Applies factor and soft cap to `count` elements of x, and stores the results in y or, with `add`, adds them to y.
-// Without `add`, y may be x.
+// Applies factor and soft cap, but no norm, to `count` elements of x, and stores the results in y or, with `add`,
+// adds them to y. Without `add`, y may be x.
 void finish_elements(const RowFinish& finish, const float* x, int64_t count, bool add, float* y)
 {
     const hn::ScalableTag<float> d;
@@ -51,13 +51,15 @@ namespace palimpsest::kernels::cpu {
 HWY_EXPORT(finish_elements);
 
 namespace {
-constexpr int64_t part_cols = 8192; // columns per task, for rows without a norm
-}
+// Columns per task, for rows without a norm: the logits of a single token are one row of 32,000 columns or more,
+// which all threads share.
+constexpr int64_t part_cols = 8192;
+} // namespace
 
 void finish_rows(const RowFinish& finish, float* product, int64_t rows, int64_t cols, float* sum,
                  CpuContext& context)
 {
-    const auto finish_elements_of = HWY_DYNAMIC_DISPATCH(finish_elements);
+    const auto finish_part = HWY_DYNAMIC_DISPATCH(finish_elements);
     const bool normed = finish.norm.weight != nullptr;
     const int64_t width = normed ? cols : std::min(cols, part_cols), parts = (cols + width - 1) / width;
     const bool only_norm = !sum && finish.factor == 1.0f && finish.soft_cap <= 0;
@@ -65,8 +67,8 @@ void finish_rows(const RowFinish& finish, float* product, int64_t rows, int64_t 
         const int64_t first = task % parts * width, at = task / parts * cols + first;
         if (normed) rms_norm(product + at, finish.norm, cols, product + at);
         if (only_norm) return;
-        finish_elements_of(finish, product + at, std::min(width, cols - first), sum != nullptr,
-                           sum ? sum + at : product + at);
+        finish_part(finish, product + at, std::min(width, cols - first), sum != nullptr,
+                    sum ? sum + at : product + at);
     });
 }
 

@@ -8,10 +8,11 @@
 namespace palimpsest::kernels {
 namespace {
 
-// The layout of ThreadPool::state_.
+// The layout of ThreadPool::state_, which thread_pool.h explains.
 constexpr int epoch_shift = 16;
 constexpr uint64_t open_bit = 1u << 15;
 constexpr uint64_t inside_mask = open_bit - 1;
+// Waking a thread takes tens of microseconds, and most operations of a layer follow each other sooner.
 constexpr auto spin_time = std::chrono::microseconds(50);
 
 uint64_t epoch_of(uint64_t state)
@@ -34,7 +35,7 @@ bool spin_until(Ready&& ready)
 {
     const auto end = std::chrono::steady_clock::now() + spin_time;
     do {
-        for (int i = 0; i < 64; ++i) {
+        for (int i = 0; i < 64; ++i) { // the clock is read less often than the state
             if (ready()) return true;
             pause();
         }
@@ -105,7 +106,7 @@ void ThreadPool::work(int worker)
 {
     uint64_t seen = 0;
     while (true) {
-        seen = next_state(seen);
+        seen = next_epoch(seen);
         if (ends_) return;
         if (!enter(seen)) continue;
         take_tasks(worker);
@@ -113,7 +114,7 @@ void ThreadPool::work(int worker)
     }
 }
 
-uint64_t ThreadPool::next_state(uint64_t seen)
+uint64_t ThreadPool::next_epoch(uint64_t seen)
 {
     const auto has_news = [&] { return epoch_of(state_.load(std::memory_order_acquire)) != seen || ends_; };
     if (!spin_until(has_news)) {

@@ -45,7 +45,7 @@ private:
     void run_erased(int64_t tasks, Call call, void* body);
     void work(int worker);
     void join();
-    uint64_t next_state(uint64_t seen); // waits for an epoch after `seen`, or for join()
+    uint64_t next_epoch(uint64_t seen); // waits for an epoch after `seen`, or for join()
     bool enter(uint64_t epoch);
     void leave();
     void take_tasks(int worker);

@@ -59,7 +59,7 @@ struct LayerCase {
 
 // Decodes a token in one layer. Work: bytes of weights, keys and values.
 GpuWork layer_work(kernels::cuda::CudaContext& context, const LayerCase& shape, size_t cache_bytes);
-// Work: bytes read and written. Evicts every fifth rank, as many as the chunk added.
+// Work: bytes read and written. Evicts as many ranks as the chunk added: every fifth one, then the last.
 GpuWork compact_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of order lists read and written. Evicts `count` ranks per list.
 GpuWork drop_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, int32_t count);

@@ -45,7 +45,7 @@ struct Result {
     double speed = 0;   // operations or bytes per second
     double ceiling = 0; // in the same unit
     double fraction = 0;
-    double bar = 0; // 0: none
+    double bar = 0; // the least share of the ceiling that passes; 0: no requirement
 };
 
 // `work`: operations or bytes per call of `body`.

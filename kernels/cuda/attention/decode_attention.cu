@@ -35,7 +35,7 @@ enum class DecodePass : uint8_t { Both, Keys, Values };
 // Partial softmax results to be combined: of splits, or of bundles of them.
 struct Parts {
     float* outs = nullptr;         // [kv_heads, parts, group, head_dim] sums of values
-    float* row_maxima = nullptr;   // [kv_heads, parts, group] row maxima
+    float* row_maxima = nullptr;   // [kv_heads, parts, group] largest logit of each query head
     float* denominators = nullptr; // likewise, softmax denominators; after combining, the factor of each part
 
     __host__ __device__ Parts from(int64_t part, int64_t group, int64_t dim) const

@@ -2,8 +2,9 @@
 // lists.
 //
 // Rows are divided into columns of 32 bytes. A kernel that moves rows in place uses one block for each column of
-// one list's keys or values, so that no block reads what another writes. Rows move to lower ranks, in ascending
-// tiles, and a block loads a whole tile before it stores any of it.
+// one list's keys or values, so that no block reads what another writes. Rows move to lower places, in ascending
+// tiles, and a block loads a whole tile before it stores any of it. One barrier a tile suffices: everything that
+// later tiles load lies above everything that this one stores.
 #include "kernels/cuda/device/kernels.h"
 
 #include <algorithm>
@@ -20,8 +21,8 @@ namespace {
 
 constexpr int block_threads = 256;
 constexpr int column_bytes = 32; // the unit of memory reads
-constexpr int tile_moves = 4;    // elements that one thread loads before it stores any
-constexpr size_t most_scratch = size_t{32} << 20;
+constexpr int tile_moves = 4;    // vectors, or entries of an order list, that a thread loads before it stores any
+constexpr size_t most_scratch = size_t{32} << 20; // bytes; larger copies are made in several pieces
 
 // Calls use() with a value of the widest vector type, of at most 16 bytes, that divides a row of `bytes`.
 template<class Use>
@@ -87,17 +88,17 @@ constexpr int column_vectors()
     return column_bytes / static_cast<int>(sizeof(Vector));
 }
 
-// Which vectors of a tile each thread of a block moves: thread t moves vector t % column of rows t / column, t /
-// column + rows_at_once, ...
+// Which vectors of a tile each thread of a block moves. With n vectors in a column, thread t moves vector t % n of
+// the rows t / n, t / n + rows_at_once, and so on.
 template<class Vector>
 struct ColumnPart {
-    static constexpr int column = column_vectors<Vector>();
-    static constexpr int rows_at_once = block_threads / column;
+    static constexpr int in_column = column_vectors<Vector>();
+    static constexpr int rows_at_once = block_threads / in_column;
     static constexpr int tile = rows_at_once * tile_moves;
-    static_assert(block_threads % column == 0);
+    static_assert(block_threads % in_column == 0);
 
-    __device__ static int vector() { return static_cast<int>(blockIdx.x * column + threadIdx.x % column); }
-    __device__ static int row(int move) { return static_cast<int>(threadIdx.x / column) + move * rows_at_once; }
+    __device__ static int vector() { return static_cast<int>(blockIdx.x * in_column + threadIdx.x % in_column); }
+    __device__ static int row(int move) { return static_cast<int>(threadIdx.x / in_column) + move * rows_at_once; }
 };
 
 // The ranks that are sent for one list: ranks[begin + i], i < count, to keep (compact) or to drop (drop). `used`:
@@ -129,7 +130,7 @@ public:
     }
     size_t count() const { return words_.size() - static_cast<size_t>(lists_) * header_words; }
 
-    // Small arrays go through the context's ring, larger ones through scratch.
+    // Small arrays go through the ring of pinned memory (CudaContext::send), larger ones through scratch.
     SentRanks send(CudaContext& context, ScratchUse use) const
     {
         constexpr size_t most_in_ring = size_t{256} << 10;
@@ -190,8 +191,8 @@ __device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
     return list;
 }
 
-// Moves the row of rank kept.ranks[begin + i] to row first + i; ranks from `used` on are rows of the staging
-// buffer. One block per column, list, and keys or values.
+// Moves row kept.ranks[begin + i] to row first + i: while prefilling, the row of a token is its rank (KvLists).
+// Ranks from `used` on are rows of the staging buffer. One block per column, list, and keys or values.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     compact_kernel(PagedRows<Vector> rows, Staged<Vector> staged, SentRanks kept)

@@ -156,7 +156,8 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
         return;
     }
     const uint32_t held = args.pinned.ranks ? args.pinned.held[head] : 0;
-    // The last member, `size`, counts entries, until skip_pinned makes them ranks.
+    // `evicted` numbers the list's entries, so its size leaves out the pinned tokens, until skip_pinned has
+    // turned the numbers into ranks.
     EvictedRanks<threads> evicted{room.evicted(head), room.before(head), &single, list.evicted, list.size - held};
     evicted.clear();
     __syncthreads();
@@ -202,7 +203,7 @@ void evict(const EvictArgs& args, CudaContext& context)
 {
     if (args.kv_heads == 0 || args.max_size == 0) return;
     const EvictionScratch room = room_of(args, context);
-    if (args.rule.select == SelectRule::Lowest && room.keys) score_ranks(args, room.keys, room.max_size, context);
+    if (args.rule.select == SelectRule::Lowest && room.keys) score_entries(args, room.keys, room.max_size, context);
     const auto lists = static_cast<unsigned>(args.kv_heads);
     if (args.order) // set after a decoded token only
         launch(context, {dim3(lists), dim3(token_threads)}, evict_kernel<token_threads>, args, room);

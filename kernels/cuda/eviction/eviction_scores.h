@@ -1,5 +1,5 @@
-// Scores of entries, and keys that compare as unsigned integers in the order of the scores. Double precision, each
-// operation rounded once: the bits match those of the CPU (engine/policy/signals/score.h, pooling.h).
+// Scores of entries, and sort keys that compare as unsigned integers in the order of the scores. Double precision,
+// each operation rounded once: the bits match those of the CPU (engine/policy/signals/score.h, pooling.h).
 #pragma once
 
 #include "kernels/cuda/eviction/pinned_ranks.h"
@@ -39,14 +39,14 @@ inline __host__ __device__ bool is_shaped(const SelectionRule& rule)
     return rule.layer_mean || rule.pooling != PoolRule::None;
 }
 
-// The list whose keys a list uses: with layer_mean, all use those of list 0.
+// The list whose sort keys a list uses: with layer_mean, all use those of list 0.
 inline __host__ __device__ int64_t list_of_keys(const SelectionRule& rule, int64_t head)
 {
     return rule.layer_mean ? 0 : head;
 }
 
-// Computes keys [kv_heads, stride] from the shaped scores of entries [0, end), for every list that uses
+// Computes sort keys [kv_heads, stride] from the shaped scores of entries [0, end), for every list that uses
 // SelectRule::Lowest.
-void score_ranks(const EvictArgs& args, uint64_t* keys, int64_t stride, CudaContext& context);
+void score_entries(const EvictArgs& args, uint64_t* keys, int64_t stride, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

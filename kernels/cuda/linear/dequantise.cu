@@ -1,3 +1,5 @@
+// One warp converts one row, in two passes: the first finds a bound of its elements for the power of two that
+// brings them into the range of f16 (operand.h), the second converts eight elements per lane and step.
 #include "kernels/cuda/linear/dequantise.h"
 
 #include <algorithm>
@@ -18,7 +20,9 @@ struct Dequantise {
     float* scales = nullptr;
 };
 
-// Returns an upper bound of the row's magnitudes to every lane. All lanes of a warp call together.
+// Returns an upper bound of the magnitudes of the row's elements to every lane. For quantised types it follows from
+// the scales alone; a bound that is twice too large only costs the smallest elements one bit in f16. All lanes of
+// a warp call together.
 template<DType type>
 __device__ float bound_of_row(const WeightPlanes& from, int64_t row)
 {
@@ -85,7 +89,7 @@ __global__ void __launch_bounds__(threads) dequantise_kernel(Dequantise args)
 {
     const WeightPlanes& from = args.from;
     const int64_t row = blockIdx.x * static_cast<int64_t>(warps) + threadIdx.x / warp_lanes;
-    if (row >= from.rows) return; // the whole warp
+    if (row >= from.rows) return; // all lanes of the warp, so that none is missing in warp_max
     const PowerOfTwo to_range = f16_scale(bound_of_row<type>(from, row));
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     if (lane == 0) args.scales[row] = to_range.inverse;
@@ -110,10 +114,11 @@ DType operand_type(DType weight, const CudaContext& context)
 
 int64_t rows_at_once(const WeightPlanes& part, const CudaContext& context)
 {
-    constexpr int64_t most_elements = int64_t{16} << 20, whole_tiles = 128;
+    constexpr int64_t max_elements = int64_t{16} << 20; // 32 MiB of f16, less than the L2 cache of an A100 or H100
+    constexpr int64_t tile_rows = 128; // of the product; other row counts would leave tiles half empty
     if (operand_type(part.type, context) == part.type) return part.rows;
-    return std::clamp(most_elements / part.stride / whole_tiles * whole_tiles, whole_tiles,
-                      std::max(part.rows, whole_tiles));
+    return std::clamp(max_elements / part.stride / tile_rows * tile_rows, tile_rows,
+                      std::max(part.rows, tile_rows));
 }
 
 Operand weight_operand(const WeightPlanes& part, CudaContext& context)

@@ -393,7 +393,7 @@ cudaError_t cudaDeviceSynchronize()
 {
     if (const cudaError_t failed = simt::enter()) return failed;
     if (const cudaError_t refused = refuse_any_capture()) return refused;
-    return simt::wait_for(simt::queued_so_far());
+    return simt::wait_for(simt::submitted_so_far());
 }
 
 cudaError_t cudaDriverGetVersion(int* version)
@@ -530,7 +530,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     if (const cudaError_t failed = simt::enter()) return failed;
     if (const cudaError_t refused = refuse_capture_of(stream)) return refused;
-    return simt::wait_for(simt::queued_so_far());
+    return simt::wait_for(simt::submitted_so_far());
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)

@@ -24,8 +24,8 @@ struct Queued {
 
 struct Queue {
     std::deque<std::unique_ptr<Queued>> work;
-    uint64_t queued = 0; // items submitted so far, run at once or delayed
-    bool delays = false; // new work waits in the queue instead of running at once
+    uint64_t submitted = 0; // items so far, whether run at once or delayed
+    bool delays = false;    // new work waits in the queue instead of running at once
 };
 
 Queue& queue()
@@ -36,7 +36,7 @@ Queue& queue()
 
 cudaError_t run_or_keep(Work work, cudaStream_t stream)
 {
-    ++queue().queued;
+    ++queue().submitted;
     if (!queue().delays) return work.run();
     queue().work.push_back(std::make_unique<Queued>(std::move(work), stream));
     return cudaSuccess;
@@ -173,15 +173,15 @@ bool is_late(cudaStream_t stream)
     return queue().delays && !is_captured(stream);
 }
 
-uint64_t queued_so_far()
+uint64_t submitted_so_far()
 {
-    return queue().queued;
+    return queue().submitted;
 }
 
 cudaError_t run_queued(uint64_t so_many)
 {
     Queue& all = queue();
-    while (!all.work.empty() && all.queued - all.work.size() < so_many) {
+    while (!all.work.empty() && all.submitted - all.work.size() < so_many) {
         const auto work = std::move(all.work.front());
         all.work.pop_front();
         begin_queued_early(*work);
@@ -193,7 +193,7 @@ cudaError_t run_queued(uint64_t so_many)
 cudaError_t wait_for(uint64_t so_many)
 {
     ++device_traffic().waits;
-    device_traffic().idle += so_many == queued_so_far();
+    device_traffic().idle += so_many == submitted_so_far();
     return run_queued(so_many);
 }
 
@@ -270,7 +270,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     event->capture = simt::is_captured(stream) ? stream->capture : nullptr;
     event->after = event->capture ? stream->after : std::vector<size_t>{};
     event->recorded = true;
-    event->behind = simt::queued_so_far();
+    event->behind = simt::submitted_so_far();
     return cudaSuccess;
 }
 

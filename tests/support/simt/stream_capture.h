@@ -32,7 +32,7 @@ bool is_captured(cudaStream_t stream);
 // as in a graph.
 void delay_work(bool delays);
 bool is_late(cudaStream_t stream); // whether work of this stream is delayed
-uint64_t queued_so_far();
+uint64_t submitted_so_far();
 cudaError_t run_queued(uint64_t so_many = UINT64_MAX); // runs delayed work until `so_many` items have run in total
 cudaError_t wait_for(uint64_t so_many);                // like run_queued; also counts a host wait
 // For calls that a captured stream refuses: invalidates its capture and returns an error, if there is a capture.

@@ -1,5 +1,5 @@
-// Ragged lists that share a pool of pages: no page is lost, no total is exceeded, and no bit depends on the row
-// that a token occupies.
+// Ragged lists that share a pool of pages: no page is lost, the lists together never use more slots than
+// allowed, and results are bit for bit the same whichever row a token occupies.
 #include <random>
 
 #include "engine/cache/host_lists.h"
