@@ -56,7 +56,7 @@ public:
     // Bytes that this connection wrote to disk: content is written twice, to the write-ahead log and to the file.
     uint64_t bytes_written() const { return 2 * content_written_; }
     void count_written(uint64_t content) { content_written_ += content; }
-    // The check after an unclean shutdown was stopped early, so the next owner repeats it.
+    // The check after an unclean shutdown was stopped early, so the next program that opens it repeats the check.
     bool check_is_unfinished() const { return check_is_unfinished_; }
 
     SQLite::Statement statement(const char* sql) { return {*sql_, sql}; }

@@ -75,7 +75,8 @@ private:
         kernels::Buffer held{};            // u32 [layers, kv_heads] pinned ranks of each list
         std::vector<uint32_t> held_here{}; // host copy of held
         std::vector<bool> holding{};       // [layers] whether the layer's lists keep pinned tokens
-        size_t stride = 0; // number of pinned tokens: the most that a list can hold; 0: there are none
+        size_t stride =
+            0; // row length of `ranks`: the number of pinned tokens, as a list may keep them all; 0: none
     };
 
     kernels::Backend* backend_;

@@ -35,7 +35,8 @@ struct FramingOptions {
 
 class ChatTemplate {
 public:
-    // The tokenizer must outlive this. Renders the template a few times, within the limits of jinja/meter.h.
+    // The tokenizer must outlive this. Renders sample turns, within the limits of jinja/meter.h, to find the
+    // text that the template puts around messages.
     ChatTemplate(const Vocabulary& vocabulary, const Tokenizer& tokenizer, const FramingOptions& options = {});
 
     // Whether the template prints the date.

@@ -25,7 +25,7 @@ struct Heading {
 };
 
 // Results do not depend on how the text is split. Memory: the first 256 bytes of two lines (longer lines are no
-// headings), and headings whose tokens are still to come. Stops after 10,000 headings.
+// headings), and headings whose tokens were not pushed yet. Stops after 10,000 headings.
 class SectionFinder {
 public:
     explicit SectionFinder(Markup markup) : markup_(markup) {}

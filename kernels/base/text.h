@@ -64,7 +64,7 @@ enum class Step : uint8_t {
     ListPolicies,
     BeginSession,
     FinishReading,  // {0}: the session
-    ReadAsDocument, // {0}: the session
+    ReadAsDocument, // {0}: the session's name
     ReadAgain,
     PinWhileReading,
     RunDoctor,

@@ -74,9 +74,9 @@ public:
     uint64_t bytes_written() const { return context_.store.database.bytes_written(); }
 
     // Reads a document into the open user turn, or goes on with one that was read in part. The state is saved on
-    // the way, at the end, and when it is stopped (then throws Interrupted). Throws Error: NotFound (PAL-PIN-03) if
-    // a pin request is not found and `more_follow` is false; Failed (PAL-DOC-06) for a file that is in the session
-    // with other content, unless options.again.
+    // the way, at the end, and when it is stopped (then throws Interrupted). `more_follow`: other documents will be
+    // read after it. Throws Error: NotFound (PAL-PIN-03) if a pin request is not found and no more follow; Failed
+    // (PAL-DOC-06) if the file has changed since this session read it, unless options.again.
     void read(Document& document, bool more_follow = false) { documents_->read(document, more_follow); }
     bool is_half_read() const { return context_.is_half_read(); } // its last document was not read to its end
     // Reads a half-read last document to its end, from its stored tokens. Does nothing if there is none.

@@ -34,9 +34,9 @@ public:
     // records the token's operations, queue() included, once and replays them. Empty: Transformer calls evict()
     // instead.
     virtual std::span<const EvictionPlan> plans() const { return {}; }
-    // Queues the eviction of a layer after its attention. All pointers are backend memory; `seen`: the layer's
-    // signals; `dropped` is [kv_heads, stride], and no list drops more than `stride` ranks.
-    virtual void queue(int32_t /*layer*/, const kernels::SignalRequest& /*seen*/, const uint32_t* /*plan*/,
+    // Queues the eviction of a layer after its attention. All pointers are backend memory; `signals`: the
+    // layer's; `dropped` is [kv_heads, stride], and no list drops more than `stride` ranks.
+    virtual void queue(int32_t /*layer*/, const kernels::SignalRequest& /*signals*/, const uint32_t* /*plan*/,
                        uint32_t* /*dropped*/, int64_t /*stride*/)
     {
     }

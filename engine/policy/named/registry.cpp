@@ -71,7 +71,8 @@ PolicyParts compose_beside_pins(const NamedPolicy& named, PolicyParameters& para
         return named.compose(parameters, rest);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::ImpossiblePolicy) throw;
-        named.compose(parameters, context); // throws its own error if the pins are not the cause
+        named.compose(parameters,
+                      context); // throws if even the whole budget is too small: the pins are not the cause
         refuse_pins(Text("{0} pinned tokens do not fit a budget of {1}: {2}", context.pins.tokens(), context.budget,
                          error.text()));
     }

@@ -31,7 +31,8 @@ public:
     // Appends tiles, T ascending places each, until the list is within its budget, and advances the state. `list`
     // is the number of the list, or of the layer if one schedule serves its lists.
     virtual void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) = 0;
-    // Notes that the oldest `entries` of the region are evicted, because the list has no slots.
+    // Takes note of an eviction without tiles: the budget has no room for any of the region (m = 0), so its oldest
+    // `entries` entries are evicted.
     virtual void leave(size_t list, uint32_t entries) = 0;
 
     virtual void save(StateWriter& out) const = 0;

@@ -23,7 +23,8 @@ size_t cut_by_rule(std::string_view text);
 // that gets too long is cut by cut_by_rule.
 class StretchCutter {
 public:
-    // Call for every piece that text can produce, as spelled in the vocabulary.
+    // Learns which bytes continue a line end within a piece. Call for every piece of the vocabulary, as spelled
+    // there, except control pieces, which text never produces.
     void note_piece(std::string_view piece);
 
     // The length of the next stretch to encode; 0 if more text is needed to know.

@@ -16,7 +16,7 @@ public:
     Fiber& operator=(const Fiber&) = delete;
     ~Fiber(); // REQUIRES: its body has ended or never started
 
-    // Suspends `running` until it is resumed. REQUIRES: `running` is the current fiber.
+    // Runs this fiber; `running` is suspended until something resumes it. REQUIRES: `running` is the current fiber.
     void resume_from(Fiber& running);
 
 private:

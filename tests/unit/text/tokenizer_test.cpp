@@ -191,7 +191,7 @@ TEST_CASE("a line over 64 KiB is cut, at a space near the limit if there is one"
     CHECK(first_cut(std::string(limit + 8, '\x80')) == limit);
     CHECK(first_cut(std::string(limit + 8, ' ')) == limit);
 
-    // A cut before a space gives words the same pieces as one encode.
+    // A text that is cut before spaces gets the same ids as when it is encoded in one call.
     std::string line;
     for (int i = 0; i < 40000; ++i) {
         line += i % 7 == 0 ? "stairs " : "the ";
