@@ -1,9 +1,10 @@
 // Attention of one token over lists that are read in place.
 //
-// The work is split by KV head and into segments of 512 ranks, whatever the number of threads; the segments of a
-// head are combined in order. Contiguous positions p = 16u + v are rotated in two steps, R(p) = R(16u) R(v): for
-// each block of 16 ranks, the query is rotated by its distance from rank 16u, and each key only by v, so that the
-// part of the table that keys use stays in L1.
+// The work is split by KV head and into segments of 512 read ranks, whatever the number of threads; the segments of
+// a head are combined in order. Contiguous positions are rotated in two steps, R(p) = R(first) R(p - first): for
+// each block of 16 read ranks, the query is rotated by its distance from the first of them, and a key only by its
+// distance from the first. Unless pages are retrieved, that is at most 15, so that the part of the table that keys
+// use stays in L1.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -37,8 +38,8 @@ inline constexpr int64_t block_ranks = 16;
 // all keys; the ranks that each query head attends to are then chosen, and a second pass reads the values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
-// A segment's contribution to the combination, per head of the query group: `weights` holds exp(logit - row
-// maximum), `denominators` their sums and `out` the sum of values with these weights.
+// A segment's contribution to the combination, per head of the query group: `weights` holds first the logits, then
+// exp(logit - row maximum), `denominators` their sums and `out` the sum of values with these weights.
 struct DecodeSegment {
     int64_t head = 0;
     ReadList read;
@@ -105,11 +106,11 @@ HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
 }
 #endif
 
-// Up to sixteen rows of a pool. For keys that are not rotated yet, `turns` are their rows of the rotary table.
+// Up to sixteen rows of a pool. For keys that are not rotated yet, `angles` are their rows of the rotary table.
 struct BlockRows {
     int64_t count = 0;
     KvRow at[block_ranks];
-    const float* turns[block_ranks];
+    const float* angles[block_ranks];
 };
 
 // Adds query . key j to sums[g][j], for one vector of every query of the tile and of four keys.
@@ -145,7 +146,7 @@ HWY_INLINE void DotFour(const float* HWY_RESTRICT queries, const BlockRows& keys
         for (int j = 0; j < 4; ++j) {
             const int64_t v = std::min(first + j, keys.count - 1);
             const auto a = LoadWide<type>(d, keys.at[v], i), b = LoadWide<type>(d, keys.at[v], half + i);
-            const auto cosine = hn::LoadU(d, keys.turns[v] + i), sine = hn::LoadU(d, keys.turns[v] + half + i);
+            const auto cosine = hn::LoadU(d, keys.angles[v] + i), sine = hn::LoadU(d, keys.angles[v] + half + i);
             left[j] = hn::NegMulAdd(b, sine, hn::Mul(a, cosine));
             right[j] = hn::MulAdd(a, sine, hn::Mul(b, cosine));
         }
@@ -241,9 +242,9 @@ HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, Block
     }
 }
 
-// Multiplies the group's queries by the scale of the logits, and rotates them for keys that are rotated by their
-// distance from rank `first`.
-HWY_INLINE void TurnQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
+// Multiplies the group's queries by the scale of the logits and rotates them: by the token's distance from rank
+// `first`, or, if keys are stored rotated, by its own position, which is row 0 of the table.
+HWY_INLINE void RotateQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
     const int64_t position = args.rotation.keys_rotated ? 0 : args.lists.used[segment.head] - first;
@@ -280,19 +281,19 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     const bool whole = dim % lanes == 0 && half % lanes == 0;
     BlockRows keys;
     for (int64_t v = 0; v < block_ranks; ++v)
-        keys.turns[v] = table.cos_sin + v * table.rotary_dim;
+        keys.angles[v] = table.cos_sin + v * table.rotary_dim;
     for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
         const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
         for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
             PrefetchRow(list.key(rows[rank]), list.page());
 
         const int64_t first_rank = segment.read.rank(first);
-        if (rotate_keys || first == segment.first) TurnQueries(args, segment, first_rank);
+        if (rotate_keys || first == segment.first) RotateQueries(args, segment, first_rank);
         keys.count = std::min(block_ranks, segment.last - first);
         for (int64_t v = 0; v < keys.count; ++v)
             keys.at[v] = list.key(rows[first + v]);
         for (int64_t v = 0; segment.read.ranks && v < keys.count; ++v) // the ranks read need not be consecutive
-            keys.turns[v] = table.cos_sin + (segment.read.rank(first + v) - first_rank) * table.rotary_dim;
+            keys.angles[v] = table.cos_sin + (segment.read.rank(first + v) - first_rank) * table.rotary_dim;
         float* logits = segment.weights + first - segment.first;
         if (whole) {
             LogitsOfBlock<type>(segment, keys, half, args.shape.group(), logits);
@@ -404,8 +405,7 @@ HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment&
 {
     const int64_t used = args.lists.used[segment.head], group = args.shape.group();
     const KvList list(args.pool, args.lists, segment.head, args.shape.head_dim);
-    // Padding columns must be zero. Rows that are not written must be finite, because they are multiplied by zero
-    // weights.
+    // Padding columns must be zero, because whole vectors are multiplied.
     std::fill_n(segment.queries, group * segment.padded_dim, 0.0f);
     std::fill_n(segment.rows, block_ranks * segment.padded_dim, 0.0f);
     std::fill_n(segment.out, group * segment.padded_dim, 0.0f);
@@ -548,7 +548,7 @@ void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageSele
     keep_top_mass(weights, count, args.retrieval.top_p, order);
     for (int64_t i = 0; i < plan.segments_of(head); ++i) {
         const DecodeSegment s = plan.segment(head, i, 0);
-        s.row_maxima[g] = 0;
+        s.row_maxima[g] = 0; // the weights of all segments have one scale already
         s.denominators[g] = HWY_DYNAMIC_DISPATCH(SumOfWeights)(weights + s.first, s.last - s.first);
     }
 }

@@ -108,7 +108,7 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 #pragma GCC unroll 8
     for (int r = 0; r < rows_per_pass; ++r) {
         const std::byte* block = w + r * stride;
-        // Into L2, because eight streams are too many for the hardware prefetcher.
+        // The hardware prefetcher follows fewer than eight streams. 2: into L2.
         __builtin_prefetch(block + 1024, 0, 2);
         auto partial = hn::Mul(Q8Bytes(d, block, 0), hn::LoadU(d, x));
         for (int64_t j = lanes; j < q8_0_weights; j += lanes)
@@ -150,9 +150,9 @@ HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, c
     }
 }
 
-// One row of weights at a time gives the best memory throughput (two at a time halve the speed), unless x has to
-// come from L2 for every row. Reading x from L2 also halves the speed; eight rows at a time recover most of that
-// loss.
+// While x fits into L1, one row of weights at a time is fastest: the memory delivers one stream best (two streams
+// halved the speed where it was measured). A wider x is read from L2 again for every row, which halves the speed as
+// well; then eight rows share each load of x, and prefetches keep their streams going.
 template<DType type>
 void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* x, int64_t cols, float* dots)
 {
@@ -199,7 +199,7 @@ bool has_fixed_point()
 }
 
 // Converts x for weights of this type. Returns false if these weights are multiplied in f32, because the processor
-// has no VNNI, the type is not decoded in fixed point, or x has an outlier (HasOutlier).
+// has no VNNI, decode does not multiply this type in fixed point, or x has an outlier (HasOutlier).
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
 #if HWY_TARGET <= HWY_AVX3
@@ -272,14 +272,15 @@ HWY_EXPORT(sum_groups);
 HWY_EXPORT(has_fixed_point);
 HWY_EXPORT(to_fixed_point);
 
-constexpr int64_t group_rows = 16;
+constexpr int64_t group_rows = 16; // stored rows that are multiplied together; two passes of eight
 
 int64_t groups_of(const CpuWeight::Part& part)
 {
     return (part.matrix.rows + group_rows - 1) / group_rows;
 }
 
-// Multiplies one group of stored rows of a part. Stored rows may be rotary pairs; row_of gives the row of y.
+// Multiplies one group of stored rows of a part. The file may store the two rows of a rotary pair side by side;
+// row_of gives the row of y.
 void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const PreparedRow& x, float* y)
 {
     float dots[group_rows];
@@ -349,8 +350,8 @@ public:
     }
 
 private:
-    // Notes each type with blocks once, except Q8_0 (to_fixed_point refuses some), and which group sums of x it
-    // needs.
+    // Takes note of a type with blocks other than Q8_0, and of the group sums of x that it needs. Not all of them
+    // are multiplied in fixed point (to_fixed_point).
     void note(DType type)
     {
         if (info(type).block == 1 || type == DType::Q8_0) return;

@@ -1,4 +1,5 @@
-// Matrix product of one row, or very few (decode): reads every weight once, in place, at memory bandwidth.
+// Matrix product of one row, or very few (decode): reads every weight once per row, in place, at memory
+// bandwidth.
 // Activations stay f32 or become 24-bit fixed-point numbers, so that the only error is rounding. Bits do not depend
 // on the number of threads, but differ from those of prefill.
 #pragma once

@@ -17,7 +17,7 @@ namespace {
 // A block starts only when a multiprocessor has room for all of its threads. After a decoded token it runs beside
 // matrix products, and a large block would wait for them.
 constexpr int chunk_threads = 1024, token_threads = 256;
-constexpr int tile_moves = 4; // elements that a thread loads before it stores any
+constexpr int moves_per_thread = 4; // ranks that a thread loads before it stores any
 
 // Scratch of all blocks: each list has a part of `keys` and of `words`.
 struct EvictionScratch {
@@ -28,8 +28,9 @@ struct EvictionScratch {
     __device__ uint64_t* list_keys(int64_t head) const { return keys ? keys + head * max_size : nullptr; }
     __device__ uint32_t* evicted(int64_t head) const { return words + head * list_words; }
     __device__ uint32_t* before(int64_t head) const { return evicted(head) + bit_words; }
-    // The ties of LowestRanks or the entries of TileWaves; then the rows of the ranks dropped from an order list.
-    __device__ uint32_t* ranks(int64_t head) const { return before(head) + bit_words; }
+    // Used twice: first for the ties of LowestRanks or the entries of TileWaves, later for the rows that were
+    // dropped from an order list.
+    __device__ uint32_t* reused(int64_t head) const { return before(head) + bit_words; }
 };
 
 template<int threads>
@@ -46,11 +47,11 @@ __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan&
     const LowestRanks<threads> lowest(list.first, list.end, list.evicted);
     const uint64_t* keys = room.list_keys(list_of_keys(args.rule, head));
     if (list.evicted > 1)
-        lowest.mark(keys, evicted, room.ranks(head));
+        lowest.mark(keys, evicted, room.reused(head));
     else if (keys)
-        lowest.mark_one([=](uint32_t rank) { return keys[rank]; }, evicted);
+        lowest.mark_one([=](uint32_t entry) { return keys[entry]; }, evicted);
     else
-        lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, evicted);
+        lowest.mark_one([&](uint32_t entry) { return score_key(raw_score(args, head, entry)); }, evicted);
 }
 
 // `dropped` and the marks hold entry numbers, which skip pinned tokens; replaces both by ranks.
@@ -81,17 +82,18 @@ struct RankRows {
     uint32_t* order;
 };
 
-// Moves the kept ranks down to close the gaps, in ascending tiles; the block reads a whole tile before it writes
-// any of it. `first`: the first evicted rank.
+// Moves the kept ranks down to close the gaps, in ascending stretches. The block reads a whole stretch, waits, and
+// writes it; no further barrier is needed, because the next stretch lies above all that was written. `first`: the
+// first evicted rank.
 template<int threads>
 __device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>& evicted, uint32_t first)
 {
-    for (uint32_t tile = first; tile < evicted.size; tile += threads * tile_moves) {
-        double sum[tile_moves], count[tile_moves];
-        uint32_t order[tile_moves];
+    for (uint32_t stretch = first; stretch < evicted.size; stretch += threads * moves_per_thread) {
+        double sum[moves_per_thread], count[moves_per_thread];
+        uint32_t order[moves_per_thread];
 #pragma unroll
-        for (int move = 0; move < tile_moves; ++move) {
-            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
+        for (int move = 0; move < moves_per_thread; ++move) {
+            const uint32_t rank = stretch + threadIdx.x + static_cast<uint32_t>(move * threads);
             if (rank >= evicted.size) continue;
             if (rows.sum) sum[move] = rows.sum[rank];
             if (rows.count) count[move] = rows.count[rank];
@@ -99,8 +101,8 @@ __device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>&
         }
         __syncthreads();
 #pragma unroll
-        for (int move = 0; move < tile_moves; ++move) {
-            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
+        for (int move = 0; move < moves_per_thread; ++move) {
+            const uint32_t rank = stretch + threadIdx.x + static_cast<uint32_t>(move * threads);
             if (rank >= evicted.size || evicted.contains(rank)) continue;
             const uint32_t to = rank - evicted.evicted_before(rank);
             if (rows.sum) rows.sum[to] = sum[move];
@@ -156,8 +158,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
         return;
     }
     const uint32_t held = args.pinned.ranks ? args.pinned.held[head] : 0;
-    // `evicted` numbers the list's entries, so its size leaves out the pinned tokens, until skip_pinned has
-    // turned the numbers into ranks.
+    // Marks entries, without the pinned tokens, at first; skip_pinned below turns the marks into ranks.
     EvictedRanks<threads> evicted{room.evicted(head), room.before(head), &single, list.evicted, list.size - held};
     evicted.clear();
     __syncthreads();
@@ -166,7 +167,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     else if (args.rule.select == SelectRule::Lowest)
         mark_lowest(args, head, list, room, evicted);
     else
-        TileWaves<threads>(args, head, list, room.ranks(head), room.list_keys(head)).mark(evicted);
+        TileWaves<threads>(args, head, list, room.reused(head), room.list_keys(head)).mark(evicted);
     __syncthreads();
     uint32_t* dropped = args.dropped + head * args.dropped_stride;
     evicted.put(dropped);
@@ -174,7 +175,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     evicted.size = list.size;
     if (held > 0) skip_pinned(args.pinned, head, dropped, evicted);
     if (kept) put_kept(kept, evicted);
-    remove_evicted(args, head, evicted, dropped, room.ranks(head));
+    remove_evicted(args, head, evicted, dropped, room.reused(head));
     if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, evicted);
 }
 

@@ -1,5 +1,5 @@
-// Selects the candidates of a list with the lowest scores, with one block: by a radix select over the scores' keys
-// or, if a single one is evicted, in one pass. Ties keep the older token.
+// Selects the candidates of a list with the lowest scores, with one block: by a radix select over their sort
+// keys or, if a single one is evicted, in one pass. Ties keep the older token.
 #pragma once
 
 #include "kernels/cuda/device/radix_select.h"
@@ -17,17 +17,17 @@ public:
     {
     }
 
-    // Marks the lowest candidate. key_of(rank): the key of its score.
+    // Marks the lowest candidate. key_of(entry): the sort key of its score.
     template<class KeyOf>
     __device__ void mark_one(const KeyOf& key_of, const EvictedRanks<threads>& to) const
     {
         Candidate lowest{~uint64_t{0}, 0};
-        for (uint32_t rank = first_ + threadIdx.x; rank < end_; rank += threads) // later ranks are newer
-            if (const uint64_t key = key_of(rank); key <= lowest.key) lowest = {key, rank};
+        for (uint32_t entry = first_ + threadIdx.x; entry < end_; entry += threads) // later entries are newer
+            if (const uint64_t key = key_of(entry); key <= lowest.key) lowest = {key, entry};
         lowest = block_reduce<threads>(lowest, [](const Candidate& a, const Candidate& b) {
-            return a.key != b.key ? (a.key < b.key ? a : b) : (a.rank > b.rank ? a : b);
+            return a.key != b.key ? (a.key < b.key ? a : b) : (a.entry > b.entry ? a : b);
         });
-        if (threadIdx.x == 0) to.mark(lowest.rank);
+        if (threadIdx.x == 0) to.mark(lowest.entry);
     }
 
     // Marks the `evicted` lowest. keys [end]; `ties` [words of the list]: memory for the block. REQUIRES: more
@@ -49,7 +49,7 @@ private:
 
     struct Candidate {
         uint64_t key;
-        uint32_t rank;
+        uint32_t entry;
     };
     // A candidate is evicted if the leading digits of its key are below `key`; of the `ties` that are equal to it,
     // the newest `evicted` are.

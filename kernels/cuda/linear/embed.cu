@@ -1,3 +1,6 @@
+// Looks up rows of the embedding table and widens them to f32. One block per id and part of the table; a thread
+// computes every 256th element. What limits it is the launch, so that a thread may decode four weights for one.
+
 #include <cassert>
 
 #include "kernels/cuda/device/device.h"
@@ -46,8 +49,9 @@ void embed(const EmbedArgs& args, CudaContext& context)
     if (count == 0) return;
     for ([[maybe_unused]] const int32_t id : args.ids)
         assert(args.device_id != nullptr || (id >= 0 && id < args.table->rows()));
-    context.wait_for_aside(); // a new token begins, and its attention may read lists from which work on the Aside
-                              // still evicts
+    // Embedding is the first work of a token. Its attention reads lists that the eviction of the token before may
+    // still be changing on the branch (CudaContext::Aside).
+    context.wait_for_aside();
     const int32_t* ids = args.device_id != nullptr ? args.device_id : context.send(args.ids);
     const Launch shape{.grid = dim3(static_cast<unsigned>(count)), .block = dim3(threads)};
     int64_t first_row = 0;

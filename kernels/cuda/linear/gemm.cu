@@ -1,3 +1,4 @@
+// The steps of a prefill product; the kernels are in multiply.cu and dequantise.cu.
 #include "kernels/cuda/linear/gemm.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include "kernels/cuda/linear/multiply.h"
 #include "kernels/cuda/linear/rms_norm.h"
 
-#ifdef __CUDACC__ // the emulator has no library
+#ifdef __CUDACC__ // the tests' emulator of CUDA (tests/support/simt) has no cuBLASLt
 #include "kernels/cuda/linear/cublaslt.h"
 #endif
 
@@ -15,13 +16,14 @@ namespace {
 
 void multiply_by_library_or_own(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context)
 {
-#ifdef __CUDACC__ // the emulator has no library
+#ifdef __CUDACC__
     if (a.type != DType::F32 && multiply_by_library(a, b, to, context)) return;
 #endif
     multiply(a, b, to, context);
 }
 
-// `first`: index of the part's first row in the weight.
+// Converts and multiplies a slice of the part at a time, so that its 16-bit rows are still in L2 when they are
+// multiplied. `first`: index of the part's first row in the weight.
 void multiply_part(const Operand& x, const WeightPlanes& part, const Product& product, int64_t first,
                    CudaContext& context)
 {
