@@ -74,9 +74,8 @@ private:
         kernels::Buffer ranks{};           // u32 [layers, kv_heads, stride]
         kernels::Buffer held{};            // u32 [layers, kv_heads] pinned ranks of each list
         std::vector<uint32_t> held_here{}; // host copy of held
-        std::vector<bool> holding{};       // [layers] whether the layer's lists keep pinned tokens
-        size_t stride =
-            0; // row length of `ranks`: the number of pinned tokens, as a list may keep them all; 0: none
+        std::vector<bool> holding{};       // [layers] whether pinned tokens are protected in the layer
+        size_t stride = 0; // row length of `ranks`: the number of pinned tokens, because one list may hold them all
     };
 
     kernels::Backend* backend_;

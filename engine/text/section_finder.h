@@ -24,8 +24,8 @@ struct Heading {
     uint64_t first_token = 0; // the token that contains first_byte
 };
 
-// Results do not depend on how the text is split. Memory: the first 256 bytes of two lines (longer lines are no
-// headings), and headings whose tokens were not pushed yet. Stops after 10,000 headings.
+// Results do not depend on how the text is divided between calls. Memory: the first 256 bytes of two lines (longer
+// lines are no headings), and headings found in text whose tokens were not pushed yet. Stops after 10,000 headings.
 class SectionFinder {
 public:
     explicit SectionFinder(Markup markup) : markup_(markup) {}

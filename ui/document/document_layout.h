@@ -50,9 +50,9 @@ public:
     // Pixels to scroll by until the line of a visible token is completely in the viewport.
     qreal distance_to(uint64_t token) const;
 
-    // ---- positions of tokens
+    // ---- where items and tokens are drawn
     const DocumentItem* item_at(qreal y) const;            // the first that ends below y, else the last; null: none
-    const DocumentItem* item_of(uint64_t token) const;     // null if it is not visible
+    const DocumentItem* item_of(uint64_t token) const;     // that shows the token; null: none does
     std::optional<uint64_t> token_at(QPoint at) const;     // none outside the text
     std::optional<uint64_t> boundary_at(QPointF at) const; // between tokens; none if nothing is visible
     QRect rect_of(uint64_t token) const;                   // empty if not visible

@@ -25,7 +25,7 @@ public:
 
     uint32_t tile_size() const override { return shape_.size; }
     void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
-    void leave(size_t, uint32_t) override {}
+    void note_eviction(size_t, uint32_t) override {}
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
     std::unique_ptr<TileSchedule> clone() const override { return std::make_unique<CyclicTile>(*this); }

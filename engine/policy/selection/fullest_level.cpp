@@ -106,7 +106,7 @@ void FullestLevel::next_tiles(size_t list, const Extent& extent, std::vector<uin
     }
 }
 
-void FullestLevel::leave(size_t list, uint32_t entries)
+void FullestLevel::note_eviction(size_t list, uint32_t entries)
 {
     lists_[list] = split(lists_[list], entries);
 }

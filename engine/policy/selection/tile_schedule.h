@@ -14,7 +14,8 @@
 
 namespace palimpsest::engine {
 
-// The data of a list that next_tiles depends on.
+// The data of a list that next_tiles depends on. The region: its entries between the sinks and the recent ones,
+// from which tiles evict.
 struct Extent {
     uint32_t size = 0;   // entries
     uint32_t budget = 0; // entries that may be kept; REQUIRES: < size
@@ -31,9 +32,9 @@ public:
     // Appends tiles, T ascending places each, until the list is within its budget, and advances the state. `list`
     // is the number of the list, or of the layer if one schedule serves its lists.
     virtual void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) = 0;
-    // Takes note of an eviction without tiles: the budget has no room for any of the region (m = 0), so its oldest
-    // `entries` entries are evicted.
-    virtual void leave(size_t list, uint32_t entries) = 0;
+    // Tells the schedule that the oldest `entries` entries of the region were evicted without tiles, because the
+    // list may not keep any of the region (m = 0). Evicts nothing itself.
+    virtual void note_eviction(size_t list, uint32_t entries) = 0;
 
     virtual void save(StateWriter& out) const = 0;
     virtual void load(StateReader& in) = 0;

@@ -84,7 +84,7 @@ TileSelection::Evicted TileSelection::next_tiles(size_t list, const ListCut& cut
     tiles_.clear();
     if (cut.excess() == 0) return Evicted::None;
     if (cut.slots == 0) {
-        schedule_->leave(list, cut.excess());
+        schedule_->note_eviction(list, cut.excess());
         return Evicted::Oldest;
     }
     schedule_->next_tiles(

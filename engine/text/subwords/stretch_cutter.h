@@ -23,8 +23,8 @@ size_t cut_by_rule(std::string_view text);
 // that gets too long is cut by cut_by_rule.
 class StretchCutter {
 public:
-    // Learns which bytes continue a line end within a piece. Call for every piece of the vocabulary, as spelled
-    // there, except control pieces, which text never produces.
+    // Notes which bytes follow a line end inside the piece: text is not cut between a line end and such a byte.
+    // Call for every piece of the vocabulary, as spelled there, except control pieces, which no text produces.
     void note_piece(std::string_view piece);
 
     // The length of the next stretch to encode; 0 if more text is needed to know.

@@ -334,7 +334,7 @@ void AreasTest::drafted_instructions_apply_to_the_next_session_only()
     QTest::keyClicks(instructions->field(), QStringLiteral("Be brief."));
     read(alpha_);
     QCOMPARE(program_->facts()->system, QStringLiteral("Be brief."));
-    read(beta_); // the draft was used up: a further session has no instructions
+    read(beta_); // the first session took the drafted instructions, so this one has none
     QCOMPARE(program_->facts()->system, QString());
 }
 
