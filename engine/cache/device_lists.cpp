@@ -233,7 +233,7 @@ void DeviceLists::write_statistics(int32_t layer, int32_t head, const TokenList&
     backend_->upload(count_.data<double>() + at, list.count.data(), list.count.size() * sizeof(double));
 }
 
-void DeviceLists::pin(const Pins& tokens, std::vector<bool> holding)
+void DeviceLists::pin(const Pins& tokens, const std::vector<bool>& holding)
 {
     assert(log_.is_synced());
     std::vector<std::vector<uint32_t>> ranks(lists_.size());
@@ -242,7 +242,7 @@ void DeviceLists::pin(const Pins& tokens, std::vector<bool> holding)
     PinnedLists pins{.tokens = tokens};
     if (!tokens.empty() && std::find(holding.begin(), holding.end(), true) != holding.end()) {
         pins.stride = static_cast<size_t>(tokens.tokens());
-        pins.holding = std::move(holding);
+        pins.holding = holding;
         pins.ranks = kernels::Buffer(*backend_, ranks.size() * pins.stride * sizeof(uint32_t));
         pins.held = kernels::Buffer(*backend_, ranks.size() * sizeof(uint32_t));
         for (size_t i = 0; i < ranks.size(); ++i) {

@@ -23,7 +23,7 @@ public:
     // Like tokens(), plus the rows appended since the last eviction.
     TokenList appended_tokens(int32_t layer, int32_t head) const;
     void write(int32_t layer, int32_t head, const TokenList& tokens) override;
-    void pin(const Pins& tokens, std::vector<bool> holding) override;
+    void pin(const Pins& tokens, const std::vector<bool>& holding) override;
     void sync() override;
     void sync_earlier() override;
     void switch_log() override;

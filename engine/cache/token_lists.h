@@ -29,7 +29,7 @@ public:
     // Replaces the pinned tokens, which a backend that evicts must keep in the layers where `holding` is true.
     // Where the host evicts, the policy keeps them, and this has no effect. REQUIRES: synced. Throws Error
     // (Resources), and then nothing has changed.
-    virtual void pin(const Pins& /*pins*/, std::vector<bool> /*holding*/) {}
+    virtual void pin(const Pins& /*pins*/, const std::vector<bool>& /*holding*/) {}
 
     // Lists in host memory are always synced. sync() downloads the eviction log and applies it to the host's lists.
     virtual void sync() {}
