@@ -69,7 +69,7 @@ Text library_text(const CudaInfo& survey)
 
 Text software_line(const CudaInfo& survey, const std::string& plugin)
 {
-    const Text libraries("runtime {0}, {1}, plugin {2}", cuda_version(survey.runtime_version), library_text(survey),
+    Text libraries("runtime {0}, {1}, plugin {2}", cuda_version(survey.runtime_version), library_text(survey),
                          plugin);
     if (survey.driver_version == 0) return libraries;
     const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
@@ -100,6 +100,7 @@ Text line_of(const CudaInfo& survey, const std::string& plugin)
 {
     if (survey.runtime_version == 0) return {};
     std::vector<Text> parts;
+    parts.reserve(static_cast<size_t>(described_gpus(survey)) + 1);
     for (int i = 0; i < described_gpus(survey); ++i)
         parts.push_back(line_of(survey.devices[i], i));
     parts.push_back(software_line(survey, plugin));

@@ -37,7 +37,8 @@ def stable(value, key=""):
 
 def without_places(text, folder):
     """The text without the folders of this run and of the program's resources."""
-    return re.sub(r"/[^\"' ]*/resources/", "RESOURCES/", text.replace(folder, "FOLDER"))
+    # A build finds the shipped model among its resources, or in the share folder that an installation has.
+    return re.sub(r"/[^\"' ]*/(resources/default-model|share/palimpsest)/", "MODELS/", text.replace(folder, "FOLDER"))
 
 
 def digest(data):

@@ -83,7 +83,7 @@ struct Fit {
         const auto count = [](int32_t n) { return format_count(static_cast<uint64_t>(n)); };
         const Text fitting =
             largest_budget > 0 ? Text("budgets up to {0} fit", count(largest_budget)) : Text("no budget fits");
-        const Text text("{0} for a budget of {1}, beside the file; {2} available: {3}", format_bytes(session),
+        Text text("{0} for a budget of {1}, beside the file; {2} available: {3}", format_bytes(session),
                         count(budget), format_bytes(available), fitting);
         if (file + session <= available) return text;
         return Text("{0}, and the file does not stay in memory, which is slow", text);
