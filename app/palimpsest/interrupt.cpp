@@ -34,7 +34,7 @@ bool stop_scope(int signal)
 
 } // namespace
 
-void watch_interrupts(std::stop_source source)
+void watch_interrupts(const std::stop_source& source)
 {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
@@ -43,7 +43,7 @@ void watch_interrupts(std::stop_source source)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::thread([source, set]() mutable {
+    std::thread([source = std::stop_source(source), set]() mutable {
         for (bool asked = false;;) {
             int signal = SIGINT;
             sigwait(&set, &signal);

@@ -8,7 +8,7 @@
 namespace palimpsest::app {
 
 // Call once, before any thread starts: blocks the signals for all threads and starts a thread that waits for them.
-void watch_interrupts(std::stop_source source);
+void watch_interrupts(const std::stop_source& source);
 // Registers a function that runs before the second signal ends the process, on the signal thread; empty: none.
 void restore_on_second_signal(std::function<void()> restore);
 // 130 after SIGINT, 143 after SIGTERM.

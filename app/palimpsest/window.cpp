@@ -19,10 +19,11 @@ namespace palimpsest::app {
 #ifdef PALIMPSEST_WITH_UI
 namespace {
 
-bool is_set(const char* variable)
+// Empty if it is not set.
+std::string variable(const char* name)
 {
-    const char* value = std::getenv(variable);
-    return value != nullptr && *value != '\0';
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
 }
 
 bool answers(const std::string& socket_path)
@@ -42,24 +43,24 @@ bool answers(const std::string& socket_path)
 // to exist.
 bool has_x_display()
 {
-    if (!is_set("DISPLAY")) return false;
-    const std::string display = std::getenv("DISPLAY");
+    const std::string display = variable("DISPLAY");
+    if (display.empty()) return false;
     if (!display.starts_with(':')) return true;
     return answers("/tmp/.X11-unix/X" + display.substr(1, display.find('.') - 1));
 }
 
 bool has_wayland_display()
 {
-    if (!is_set("WAYLAND_DISPLAY")) return false;
-    const std::string display = std::getenv("WAYLAND_DISPLAY");
+    const std::string display = variable("WAYLAND_DISPLAY"), folder = variable("XDG_RUNTIME_DIR");
+    if (display.empty()) return false;
     if (display.starts_with('/')) return answers(display);
-    return is_set("XDG_RUNTIME_DIR") && answers(std::getenv("XDG_RUNTIME_DIR") + ("/" + display));
+    return !folder.empty() && answers(folder + "/" + display);
 }
 
 // QT_QPA_PLATFORM may name a platform that needs no display.
 bool has_display()
 {
-    return has_wayland_display() || has_x_display() || is_set("QT_QPA_PLATFORM");
+    return has_wayland_display() || has_x_display() || !variable("QT_QPA_PLATFORM").empty();
 }
 
 bool is_path(const std::string& argument)

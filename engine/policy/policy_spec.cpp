@@ -52,7 +52,7 @@ std::string PolicySpec::text() const
     std::string out = name;
     char separator = ':';
     for (const auto& [key, value] : parameters) {
-        out += separator + key + "=" + value;
+        (out += separator).append(key).append("=").append(value);
         separator = ',';
     }
     return out;

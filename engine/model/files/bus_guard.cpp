@@ -32,7 +32,7 @@ bool replace_page(uintptr_t address)
     for (Range& range : ranges) {
         const uintptr_t end = range.end.load(std::memory_order_acquire);
         if (end == 0 || address >= end || address < range.begin.load(std::memory_order_relaxed)) continue;
-        void* page = reinterpret_cast<void*>(address & ~(page_bytes - 1));
+        void* page = reinterpret_cast<void*>(address & ~(page_bytes - 1)); // NOLINT(performance-no-int-to-ptr)
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
         if (mmap(page, page_bytes, PROT_READ, flags, -1, 0) == MAP_FAILED) return false;
         range.faulted.store(true, std::memory_order_release);

@@ -39,10 +39,11 @@ void require_feed_forward(const ModelConfig& c, const std::string& block, std::v
 {
     if (c.experts.count > 0) out.push_back({block + "ffn_gate_inp.weight", c.experts.count, c.dim});
     for (int32_t expert = 0; expert < std::max(c.experts.count, 1); ++expert) {
-        const std::string number = c.experts.count > 0 ? "." + std::to_string(expert) : std::string();
-        if (!c.fused_gate_up) out.push_back({block + "ffn_gate" + number + ".weight", c.ffn, c.dim});
-        out.push_back({block + "ffn_up" + number + ".weight", c.fused_gate_up ? 2 * int64_t{c.ffn} : c.ffn, c.dim});
-        out.push_back({block + "ffn_down" + number + ".weight", c.dim, c.ffn});
+        const std::string end = (c.experts.count > 0 ? "." + std::to_string(expert) : "") + ".weight";
+        const auto named = [&](const char* matrix) { return std::string(block).append(matrix).append(end); };
+        if (!c.fused_gate_up) out.push_back({named("ffn_gate"), c.ffn, c.dim});
+        out.push_back({named("ffn_up"), c.fused_gate_up ? 2 * int64_t{c.ffn} : c.ffn, c.dim});
+        out.push_back({named("ffn_down"), c.dim, c.ffn});
     }
 }
 

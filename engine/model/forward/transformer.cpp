@@ -60,7 +60,7 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
 
 bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
                           std::span<const TokenId> question, KvCache& cache, LayerEviction& eviction,
-                          std::stop_token stop)
+                          const std::stop_token& stop)
 {
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
     const bool layers_first = made_for_.layers_first;

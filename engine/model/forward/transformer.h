@@ -50,7 +50,7 @@ public:
     // there are no logits.
     bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
                  std::span<const TokenId> question, KvCache& cache, LayerEviction& eviction,
-                 std::stop_token stop = {});
+                 const std::stop_token& stop = {});
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction);
 
     // Discards the recording. Call this when memory that eviction uses has moved.

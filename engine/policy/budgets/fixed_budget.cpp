@@ -28,6 +28,7 @@ double weight(Profile profile, double beta, double height)
 std::vector<int64_t> layer_profile(Profile profile, double beta, int32_t layers, int64_t mean, int64_t limit)
 {
     std::vector<double> weights;
+    weights.reserve(static_cast<size_t>(layers));
     for (int32_t l = 0; l < layers; ++l)
         weights.push_back(layers == 1 ? 1.0 : weight(profile, beta, static_cast<double>(l) / (layers - 1)));
     if (profile == Profile::Exponential && layers > 1) {

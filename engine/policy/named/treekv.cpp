@@ -12,6 +12,7 @@ namespace {
 std::vector<int32_t> slots_by_layer(const Budget& budget, const PolicyContext& context)
 {
     std::vector<int32_t> slots;
+    slots.reserve(static_cast<size_t>(context.layers));
     for (int32_t l = 0; l < context.layers; ++l)
         slots.push_back(budget.most(l));
     return slots;
