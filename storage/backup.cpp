@@ -119,13 +119,14 @@ void copy_all(SQLite::Database& db, const fs::path& part)
     vacuum.exec();
 }
 
-// Daily backups leave out checkpoints, which are large and can be computed again, and the fade record, which
-// belongs to them.
+// Daily backups leave out checkpoints, which are large and can be computed again, the fade record, which belongs to
+// them, and passages with their index, which follow from the text.
 bool is_kept(const std::string& table)
 {
-    for (const char* left_out : {"snapshots", "snapshot_blocks", "blocks", "fading"})
+    for (const char* left_out :
+         {"snapshots", "snapshot_blocks", "blocks", "fading", "passages", "indexed_documents"})
         if (table == left_out) return false;
-    return !table.starts_with("sqlite_");
+    return !table.starts_with("sqlite_") && !table.starts_with("passage_texts");
 }
 
 // In order of creation, so that referenced tables come before those that reference them.

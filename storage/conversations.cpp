@@ -11,6 +11,7 @@
 #include "storage/backup_files.h"
 #include "storage/clock.h"
 #include "storage/hash.h"
+#include "storage/library.h"
 #include "storage/packing.h"
 
 namespace palimpsest::storage {
@@ -216,8 +217,10 @@ std::optional<Error> Conversations::remove(int64_t session)
         remove.bind(1, session);
         remove.exec();
         db_.remove_unreferenced_blocks();
-        db_.sql().exec("DELETE FROM documents WHERE complete = 1 AND id NOT IN "
-                       "(SELECT document FROM stream WHERE document IS NOT NULL)");
+        delete_documents(db_,
+                         "complete = 1 AND id NOT IN (SELECT document FROM stream WHERE document IS NOT NULL)");
+        // Until it is merged, the index keeps the words of passages that were deleted.
+        db_.sql().exec("INSERT INTO passage_texts(passage_texts) VALUES('optimize')");
     });
     db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
     if (!db_.in_memory()) remove_backups(db_.file());

@@ -7,6 +7,7 @@
 #include "storage/clock.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
+#include "storage/passages/passage_index.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -16,12 +17,6 @@ enum Kind { CleanText = 0, TokenIds = 1, Lengths = 2, Starts = 3 };
 
 constexpr uint64_t tokens_per_block = 65536;
 constexpr int64_t max_block_bytes = 1 << 20;
-
-[[noreturn]] void refuse_damaged_document(int64_t document)
-{
-    throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", document),
-                Text("what is stored of it is damaged"), Text("import it again"));
-}
 
 DocumentInfo document_info(SQLite::Statement& row)
 {
@@ -49,6 +44,20 @@ constexpr const char* select_all =
 
 } // namespace
 
+void delete_documents(Database& database, const std::string& condition)
+{
+    database.sql().exec("DELETE FROM passage_texts WHERE rowid IN (SELECT id FROM passages WHERE document IN "
+                        "(SELECT id FROM documents WHERE " +
+                        condition + "))");
+    database.sql().exec("DELETE FROM documents WHERE " + condition);
+}
+
+void refuse_damaged_document(int64_t document)
+{
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDocument, Text("document {0}", document),
+                Text("what is stored of it is damaged"), Text("import it again"));
+}
+
 DocumentInfo Library::get(int64_t document)
 {
     return db_.guarded([&] {
@@ -74,18 +83,13 @@ std::vector<DocumentInfo> Library::list()
 
 void Library::remove(int64_t document)
 {
-    db_.transaction([&] {
-        auto remove = db_.statement("DELETE FROM documents WHERE id = ?");
-        remove.bind(1, document);
-        remove.exec();
-    });
+    db_.transaction([&] { delete_documents(db_, "id = " + std::to_string(document)); });
 }
 
 void Library::sweep()
 {
     db_.transaction([&] {
-        db_.sql().exec("DELETE FROM documents WHERE complete = 0 OR id NOT IN "
-                       "(SELECT document FROM stream WHERE document IS NOT NULL)");
+        delete_documents(db_, "complete = 0 OR id NOT IN (SELECT document FROM stream WHERE document IS NOT NULL)");
     });
 }
 
@@ -183,6 +187,19 @@ std::string Library::text_block(int64_t document, int64_t index)
         const auto raw = block(document, CleanText, index);
         return raw ? std::string(reinterpret_cast<const char*>(raw->data()), raw->size()) : std::string();
     });
+}
+
+std::string Library::text(int64_t document, uint64_t first, uint64_t end)
+{
+    std::string out;
+    while (first + out.size() < end) {
+        const uint64_t at = first + out.size();
+        const std::string block = text_block(document, static_cast<int64_t>(at / text_block_bytes));
+        const uint64_t within = at % text_block_bytes;
+        if (block.size() <= within) break;
+        out += block.substr(within, end - at);
+    }
+    return out;
 }
 
 std::vector<Section> Library::sections(int64_t document)
@@ -326,6 +343,8 @@ int64_t Import::finish(const DocumentInfo& info)
 {
     if (!text_.empty()) put_text();
     if (!ids_.empty()) put_tokens();
+    db_.transaction([&] { put_sections(); });
+    PassageIndex(db_).build(id_);
     db_.transaction([&] {
         auto update =
             db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
@@ -339,7 +358,6 @@ int64_t Import::finish(const DocumentInfo& info)
         update.bind(7, info.source_hash);
         update.bind(8, id_);
         update.exec();
-        put_sections();
     });
     finished_ = true;
     return id_;

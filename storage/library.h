@@ -34,6 +34,11 @@ struct Section {
     uint64_t first_byte = 0;
 };
 
+// Deletes the documents that meet an SQL condition, with their passages. Within a transaction.
+void delete_documents(Database& database, const std::string& condition);
+// Throws the Error (Failed, PAL-DOC-05) for a stored document that is damaged.
+[[noreturn]] void refuse_damaged_document(int64_t document);
+
 class Library {
 public:
     static constexpr uint64_t text_block_bytes = 256 * 1024; // except a document's last block
@@ -52,6 +57,8 @@ public:
     std::vector<uint64_t> token_ends(int64_t document, uint64_t first, uint64_t count);
     // Block `index` of the cleaned text; empty past the last.
     std::string text_block(int64_t document, int64_t index);
+    // Bytes [first, end) of the cleaned text; fewer at its end.
+    std::string text(int64_t document, uint64_t first, uint64_t end);
     std::vector<Section> sections(int64_t document);
     // Reads all blocks and checks their number and checksums. Returns the number of tokens.
     uint64_t verify(int64_t document);

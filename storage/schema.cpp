@@ -141,6 +141,33 @@ ALTER TABLE documents ADD COLUMN source_hash INTEGER NOT NULL DEFAULT 0;   -- XX
      .as_read = R"sql(
 CREATE TEMP VIEW pins AS SELECT *, 0 AS since, '' AS label FROM main.pins;
 CREATE TEMP VIEW documents AS SELECT *, -1 AS source_bytes, 0 AS source_hash FROM main.documents;
+)sql"},
+    // 2 -> 3
+    {.sql = R"sql(
+-- Passages that are searched and read again. They follow from the text, and backups leave them out.
+CREATE TABLE passages(
+    id          INTEGER PRIMARY KEY,
+    document    INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    idx         INTEGER NOT NULL,
+    first_token INTEGER NOT NULL, -- tokens and bytes are those of the document, half-open
+    end_token   INTEGER NOT NULL,
+    first_byte  INTEGER NOT NULL,
+    end_byte    INTEGER NOT NULL,
+    section     INTEGER NOT NULL) STRICT; -- -1: before the first
+CREATE UNIQUE INDEX passages_of_document ON passages(document, idx);
+
+-- Documents all of whose passages are there.
+CREATE TABLE indexed_documents(
+    document INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+    passages INTEGER NOT NULL) STRICT;
+
+-- Rows have the ids of the passages. SQLite refuses triggers on it, as the schema is not trusted.
+CREATE VIRTUAL TABLE passage_texts USING fts5(text, heading, tokenize = 'porter unicode61 remove_diacritics 2');
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW indexed_documents AS SELECT 0 AS document, 0 AS passages WHERE 0;
+CREATE TEMP VIEW passages AS SELECT 0 AS id, 0 AS document, 0 AS idx, 0 AS first_token, 0 AS end_token,
+    0 AS first_byte, 0 AS end_byte, 0 AS section WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)
@@ -162,11 +189,14 @@ int pragma(SQLite::Database& db, const char* name)
 
 using Object = std::tuple<std::string, std::string, std::string>;
 
+// Leaves out the tables that FTS5 makes for itself, which may differ between its versions.
 std::set<Object> objects(SQLite::Database& db)
 {
     std::set<Object> all;
     SQLite::Statement query(db, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema "
-                                "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
+                                "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT IN "
+                                "('passage_texts_data', 'passage_texts_idx', 'passage_texts_content', "
+                                "'passage_texts_docsize', 'passage_texts_config')");
     while (query.executeStep())
         all.emplace(query.getColumn(0).getString(), query.getColumn(1).getString(), query.getColumn(2).getString());
     return all;
