@@ -25,7 +25,7 @@ namespace {
 using storage::Interrupted;
 using storage::is_device_loss;
 
-constexpr MakeCommand commands[] = {make_summarize, make_ask,     make_read,  make_chat,     make_sessions,
+constexpr MakeCommand commands[] = {make_summarize, make_ask,     make_find,    make_read,  make_chat,     make_sessions,
                                     make_inspect,   make_compare, make_eval,  make_tokenize, make_models,
                                     make_policies,  make_doctor,  make_manual};
 

@@ -24,6 +24,7 @@ public:
 using MakeCommand = std::unique_ptr<Command> (*)(CLI::App& parent);
 std::unique_ptr<Command> make_summarize(CLI::App& parent);
 std::unique_ptr<Command> make_ask(CLI::App& parent);
+std::unique_ptr<Command> make_find(CLI::App& parent);
 std::unique_ptr<Command> make_read(CLI::App& parent);
 std::unique_ptr<Command> make_chat(CLI::App& parent);
 std::unique_ptr<Command> make_sessions(CLI::App& parent);

@@ -65,6 +65,40 @@ class SessionTest(ProgramTest):
         # Asking changed nothing, and reading again feeds no tokens.
         self.assertEqual(self.document("read", self.book, "--session", "one", *SMALL)["tokens_seen"], read["tokens_seen"])
 
+    def test_passages_are_found_by_their_words(self):
+        lines = [text(120, seed) for seed in range(20)]
+        lines[7] = "The Lamp\n\n" + lines[7] + "Elias Verrin trimmed the wick every evening.\n"
+        book = self.file("lamps.md", "\n\n".join(lines).replace("The Lamp\n", "# The Lamp\n"))
+        self.run_command("read", book, "--session", "lamps", *SMALL)
+        self.run_command("read", self.book, "--session", "other", *SMALL)
+        found = self.document("find", "Who was trimming wicks?", "--session", "lamps")
+        self.assertEqual(found["schema"], "palimpsest.passages/1")
+        passage = found["passages"][0]
+        self.assertIn("trimmed the wick", "".join(p["text"] for p in found["passages"]))
+        self.assertEqual((passage["title"], passage["section"]), ("lamps", "The Lamp"))
+        with open(book, "rb") as file:
+            content = file.read()
+        for one in found["passages"]:
+            self.assertEqual(content[slice(*one["bytes"])].decode(), one["text"])
+        self.assertEqual(found["tokens"], sum(p["tokens"][1] - p["tokens"][0] for p in found["passages"]))
+        self.assertEqual(found["passages"], self.document("find", "Who was trimming wicks?")["passages"])
+        plain = self.run_command("find", "wick", "--session", "lamps").stdout.decode()
+        self.assertRegex(plain, r"^lamps, The Lamp, tokens [\d,]+ to [\d,]+:\n")
+        # Nothing in a question is an operator of the search.
+        for question in ("NEAR(wick", '"wick', "wick OR " * 5000, "text:wick*"):
+            self.assertGreaterEqual(len(self.document("find", question, "--session", "lamps")["passages"]), 1)
+        self.assertEqual(self.document("find", "elephant", "--session", "lamps")["passages"], [])
+        self.assertIn("no passage shares", self.run_command("find", "elephant").stderr.decode())
+        self.fails(3, "PAL-SESSION-01", "find", "wick", "--session", "unknown")
+
+    def test_a_document_without_passages_is_indexed_when_it_is_searched(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        whole = self.document("find", "keeper", "--session", "one")
+        with sqlite3.connect(self.database) as database:  # as an earlier version, or a stopped run, leaves it
+            database.execute("DELETE FROM indexed_documents")
+        self.assertIn("indexing the words of book", self.run_command("find", "keeper", "--session", "one").stderr.decode())
+        self.assertEqual(self.document("find", "keeper", "--session", "one"), whole)
+
     def test_a_session_can_hold_two_documents(self):
         other = self.file("other.txt", text(600, 2))
         self.run_command("read", self.book, "--session", "two", *SMALL)
