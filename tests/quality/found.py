@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Counts how often the passages that are found for a question contain its evidence.
+
+    found.py PROGRAM FOLDER_OF_BOOKS [QUESTIONS.json...] [--model MODEL] [--tokens 512,1024,2048] [--json FILE]
+
+The sets of questions are those of tests/quality/questions (check_questions.py says what they hold) whose book is in the
+folder. Each book is stored by `palimpsest read`, which is stopped as soon as the text is stored: finding needs no cache.
+A question counts if all of its evidence is in the passages that `palimpsest find --tokens N` prints. Prints the shares
+with their 95 % intervals (Wilson), and how long storing and finding took.
+"""
+import argparse
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+QUESTIONS = Path(__file__).resolve().parent / "questions"
+KINDS = ("direct", "paraphrased")
+
+
+def interval(hits, count):
+    """The Wilson interval of a share, at 95 %."""
+    if not count:
+        return 0.0, 1.0
+    z, share = 1.96, hits / count
+    middle = share + z * z / (2 * count)
+    half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return max(0.0, (middle - half) / (1 + z * z / count)), min(1.0, (middle + half) / (1 + z * z / count))
+
+
+class Program:
+    def __init__(self, program, model, folder):
+        self.program = [str(Path(program).resolve())]
+        self.model = ["--model", model] if model else []
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
+        self.environment.update(XDG_CONFIG_HOME=folder, XDG_DATA_HOME=os.environ.get("XDG_DATA_HOME") or
+                                os.path.expanduser("~/.local/share"), PALIMPSEST_DB=os.path.join(folder, "found.db"))
+
+    def store(self, book, session):
+        """Stores a book, and returns the seconds until its first chunk was computed."""
+        begin = time.monotonic()
+        command = [*self.program, "read", str(book), "--session", session, "--events", "--budget", "64", "--chunk", "64",
+                   *self.model]
+        process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if json.loads(line).get("event") == "progress":
+                break
+        seconds = time.monotonic() - begin
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+        if process.wait() not in (0, 130):
+            sys.exit(f"{book} could not be read")
+        return seconds
+
+    def find(self, question, session, tokens):
+        done = subprocess.run([*self.program, "find", question, "--session", session, "--tokens", str(tokens), "--json"],
+                              env=self.environment, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+        return json.loads(done.stdout)
+
+
+def holds(found, text, evidence):
+    """Whether every byte of the evidence is in a passage that was found."""
+    begin = text.index(evidence.encode())
+    missing = set(range(begin, begin + len(evidence.encode())))
+    for passage in found["passages"]:
+        missing -= set(range(*passage["bytes"]))
+    return not missing
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("books", type=Path)
+    parser.add_argument("questions", nargs="*", type=Path)
+    parser.add_argument("--model")
+    parser.add_argument("--tokens", default="512,1024,2048")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    limits = [int(limit) for limit in options.tokens.split(",")]
+    results, seconds, stored = [], [], 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        program = Program(options.program, options.model, folder)
+        for file in options.questions or sorted(QUESTIONS.glob("*.json")):
+            listed = json.loads(file.read_text())
+            book = options.books / listed["document"]
+            if not book.is_file():
+                continue
+            text = book.read_bytes()
+            stored += program.store(book, file.stem)
+            for fact in listed["facts"]:
+                if "evidence" not in fact:
+                    continue
+                result = {"book": file.stem, "id": fact["id"], "kind": fact.get("kind", "direct"), "found": {}}
+                for limit in limits:
+                    begin = time.monotonic()
+                    found = program.find(fact["question"], file.stem, limit)
+                    seconds.append(time.monotonic() - begin)
+                    result["found"][limit] = holds(found, text, fact["evidence"])
+                results.append(result)
+    for kind in (*KINDS, "all"):
+        chosen = [result for result in results if kind in (result["kind"], "all")]
+        if chosen:
+            print(f"{kind:12} {len(chosen):4} questions", end="")
+            for limit in limits:
+                hits = sum(result["found"][limit] for result in chosen)
+                low, high = interval(hits, len(chosen))
+                print(f"   {limit}: {hits / len(chosen):.3f} ({low:.3f}-{high:.3f})", end="")
+            print()
+    print(f"{stored:.1f} s to store the books; {sum(seconds) / max(1, len(seconds)):.3f} s a question, with the start of "
+          "the program")
+    if options.json:
+        options.json.write_text(json.dumps({"schema": "palimpsest.quality/1", "results": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
