@@ -153,7 +153,7 @@ void copy_without_states(SQLite::Database& db, const fs::path& part)
     try {
         SQLite::Transaction all(db);
         for (const std::string& table : kept_tables(db))
-            db.exec("INSERT INTO copy." + table + " SELECT * FROM main." + table);
+            db.exec(std::string("INSERT INTO copy.").append(table).append(" SELECT * FROM main.").append(table));
         all.commit();
     } catch (...) {
         db.tryExec("DETACH copy");

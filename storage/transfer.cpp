@@ -313,7 +313,7 @@ std::string import_session(Database& database, const fs::path& file, const std::
     if (sessions.size() != 1)
         throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(file.string()),
                     Text("it is not an exported session"), Text(Step::ExportSession));
-    const std::string taken = name.empty() ? sessions[0].name : name;
+    std::string taken = name.empty() ? sessions[0].name : name;
     Conversations(database).check_name(taken);
     Transfer(from, database, sessions[0].id).run(taken);
     return taken;

@@ -80,7 +80,7 @@ Received received(const Selection& seen, uint64_t tokens)
 
 } // namespace
 
-std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, const SessionState& before,
+std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& model, const SessionState& before,
                                            std::span<const TokenId> question, std::span<const TokenId> answer,
                                            std::stop_token stop)
 {
@@ -107,7 +107,7 @@ std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, c
     const auto session =
         Session::adopt(model, state, options, std::make_unique<RecordAllPolicy>(lists, static_cast<int32_t>(room)));
 
-    const FeedOptions feed{.stop = stop, .progress = {}, .loss = {}};
+    const FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
     std::vector<Received> layers(static_cast<size_t>(model->config().layers));
     session->set_observer([&](const Selection& seen) {
         layers[static_cast<size_t>(seen.layer)] = received(seen, before.tokens_seen);

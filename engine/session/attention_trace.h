@@ -24,7 +24,7 @@ struct AttendedToken {
 // weights sum to at most 1; the remaining attention went to question and answer. Empty if stopped. Throws Error:
 // Usage (BudgetDoesNotFit) if the turn does not fit the model's context beside the kept tokens, Resources if memory
 // is short.
-std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, const SessionState& before,
+std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& model, const SessionState& before,
                                            std::span<const TokenId> question, std::span<const TokenId> answer,
                                            std::stop_token stop = {});
 

@@ -61,7 +61,7 @@ uint64_t of_groups(const std::string& root, std::string group, const Controller&
     for (;; group = group.substr(0, group.rfind('/'))) {
         while (group.ends_with('/'))
             group.pop_back();
-        least = std::min(least, of_group(root + controller.folder + group, controller));
+        least = std::min(least, of_group(std::string(root).append(controller.folder).append(group), controller));
         if (group.empty()) return least;
     }
 }

@@ -51,17 +51,18 @@ void report_losses(Transformer& transformer, std::span<const float> logits, std:
 
 } // namespace
 
-Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
+Session::Session(const std::shared_ptr<const Model>& model, const SessionOptions& options)
     : Session(model, set_up(options, model->config(), model->backend().at_once()))
 {
 }
 
-Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
+Session::Session(const std::shared_ptr<const Model>& model, const SessionOptions& options,
+                 std::unique_ptr<Policy> policy)
     : Session(model, set_up(options, model->config(), model->backend().at_once(), std::move(policy)))
 {
 }
 
-Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
+Session::Session(const std::shared_ptr<const Model>& model, SessionSetup setup)
     : Session(model, setup, cache_shape(*model, setup.options, *setup.policy, 0), {})
 {
 }
@@ -164,6 +165,7 @@ void Session::end_prefill()
     cache_.defragment();
     policy_->end_prefill();
     std::vector<AttendedLayer> layers;
+    layers.reserve(static_cast<size_t>(cache_.shape().layers));
     for (int32_t l = 0; l < cache_.shape().layers; ++l)
         layers.push_back({.layer = l});
     eviction_->evict(layers, 0, kernels::Phase::Prefill);
@@ -403,7 +405,7 @@ bool Session::finish_or_wait(std::stop_token stop)
     return false;
 }
 
-std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
+std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool ended, const std::stop_token& stop)
 {
     check_tokens(tokens);
     if (!finish_or_wait(stop)) return std::nullopt;

@@ -64,9 +64,10 @@ struct GenerateResult {
 class Session {
 public:
     // Throws Error: Usage for options that do not fit the model or one another, Resources if memory is short.
-    Session(std::shared_ptr<const Model> model, const SessionOptions& options);
+    Session(const std::shared_ptr<const Model>& model, const SessionOptions& options);
     // Uses the caller's policy instead of one made by name; options.policy and options.budget must describe it.
-    Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy);
+    Session(const std::shared_ptr<const Model>& model, const SessionOptions& options,
+            std::unique_ptr<Policy> policy);
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -98,7 +99,7 @@ public:
     // `ended`: the sampler then chose an end of text. The sampler draws once per token, so that a sampler which
     // chose these tokens continues as it would have. Returns the number of tokens decoded, fewer than given if
     // stopped; nullopt if stopped before an incomplete chunk was computed, which stays pending.
-    std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
+    std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, const std::stop_token& stop = {});
     // Throws Error (Resources, CacheFull or PositionsExhausted; Failed, StreamTooLong) if `tokens` more can never
     // be fed.
     void require_room(int64_t tokens) const { check_room(pending() + tokens, std::ssize(question_ids_)); }
@@ -155,7 +156,7 @@ private:
     class HostEviction;
     class DeviceEviction;
     class Saving;
-    Session(std::shared_ptr<const Model> model, SessionSetup setup);
+    Session(const std::shared_ptr<const Model>& model, SessionSetup setup);
     // Moves options and policy out of `setup`.
     Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
             std::vector<TokenId> question_ids);

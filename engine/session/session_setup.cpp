@@ -142,6 +142,7 @@ int32_t largest_fitting_budget(const SessionOptions& options, const ModelConfig&
 std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model)
 {
     std::vector<int32_t> windows;
+    windows.reserve(static_cast<size_t>(model.layers));
     for (int32_t l = 0; l < model.layers; ++l)
         windows.push_back(model.plan(l).window);
     return make_policy(options.policy,
@@ -258,6 +259,7 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options)
 std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers)
 {
     std::vector<bool> with_pins;
+    with_pins.reserve(static_cast<size_t>(layers));
     for (int32_t l = 0; l < layers; ++l)
         with_pins.push_back(policy.holds_pins(l));
     return with_pins;
@@ -311,6 +313,7 @@ TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& c
                                    const Policy& policy, int32_t question_rows)
 {
     std::vector<bool> layers_without_signals;
+    layers_without_signals.reserve(static_cast<size_t>(model.layers));
     for (int32_t l = 0; l < model.layers; ++l)
         layers_without_signals.push_back(!policy.watches(l));
     const int32_t chunks = options.rows_at_once / options.chunk;

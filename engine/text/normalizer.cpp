@@ -146,7 +146,7 @@ bool has_decomposition(char32_t code)
 
 // A chain of stages, each of which passes characters to the next. A stage holds back at most a few characters, or
 // the source range of a run. The stages have the order of the passes of `normalize` in recipe/corpus.py.
-class Normalizer::Stages {
+class Normalizer::Stages { // NOLINT(clang-analyzer-optin.performance.Padding): members are grouped by stage
 public:
     explicit Stages(bool only_composes) : only_composes_(only_composes) {}
 

@@ -24,6 +24,7 @@ std::vector<std::filesystem::path> plugin_folders()
 PluginProblem missing_in(const std::vector<std::filesystem::path>& folders)
 {
     std::vector<Text> names;
+    names.reserve(folders.size());
     for (const auto& folder : folders)
         names.push_back(Text::escaped(folder.string()));
     const Text remedy("install the GPU plugin of this version there, or set {0} to {1}", Setting::Device, "cpu");

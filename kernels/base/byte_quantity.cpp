@@ -50,7 +50,7 @@ std::string format_count(uint64_t number)
 
 std::string format_duration(double seconds)
 {
-    const auto s = static_cast<int64_t>(seconds + 0.5);
+    const auto s = static_cast<int64_t>(seconds + 0.5); // NOLINT(bugprone-incorrect-roundings): never negative
     char text[64];
     if (s < 60)
         std::snprintf(text, sizeof text, "%lld s", static_cast<long long>(s));

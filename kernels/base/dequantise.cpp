@@ -121,7 +121,8 @@ void widen(const BlockQ6_K& b, float* to)
     const float d = f16_to_f32(b.d);
     for (int i = 0; i < super_block; ++i) {
         const int low = b.low[i / 128 * 64 + i % 64] >> (i / 64 % 2 * 4) & 15;
-        to[i] = d * static_cast<float>(b.scales[i / 16]) * static_cast<float>((low | pair(b.high, i) << 4) - 32);
+        const int scale = b.scales[i / 16];
+        to[i] = d * static_cast<float>(scale) * static_cast<float>((low | pair(b.high, i) << 4) - 32);
     }
 }
 

@@ -30,11 +30,12 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace { // compiled once per target
-using cpu::CpuWeight;
-using cpu::KC;
 using cpu::PartColumns;
 
 #if HWY_TARGET <= HWY_AVX3
+using cpu::CpuWeight;
+using cpu::KC;
+
 int64_t fixed_row_panel_height()
 {
     return fixed_point_rows;

@@ -31,7 +31,6 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace { // compiled once per target
-namespace hn = hwy::HWY_NAMESPACE;
 using cpu::CpuWeight;
 using cpu::KC;
 

@@ -82,7 +82,7 @@ inline void MicroTile(int rows, const float* packed_a, const float* packed_b, in
 {
 #define PALIMPSEST_TILE(n)                                                                                         \
     case n:                                                                                                        \
-        if constexpr (n <= MR) MicroTile<n>(packed_a, packed_b, k, c, ldc, first);                                 \
+        if constexpr ((n) <= MR) MicroTile<n>(packed_a, packed_b, k, c, ldc, first);                               \
         return;
     switch (rows) {
         PALIMPSEST_TILE(1)

@@ -91,7 +91,7 @@ std::string text_at(const nlohmann::json& object, const char* key)
     return at != object.end() && at->is_string() ? printable(at->get<std::string>()) : std::string();
 }
 
-std::string upper_type(std::string type) // e.g. "bfloat16" -> "BF16"
+std::string upper_type(const std::string& type) // e.g. "bfloat16" -> "BF16"
 {
     if (type == "bfloat16") return "BF16";
     if (type == "float16") return "F16";

@@ -162,7 +162,7 @@ void Document::refuse_other_formats(const std::string& head) const
         if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(name_, format.name);
 }
 
-Documents open_documents(const std::vector<std::string>& names, std::istream& in, std::stop_token stop)
+Documents open_documents(const std::vector<std::string>& names, std::istream& in, const std::stop_token& stop)
 {
     if (std::count(names.begin(), names.end(), "-") > 1)
         throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("-"),

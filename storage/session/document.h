@@ -64,7 +64,7 @@ private:
 
 // Opens all documents before any is read, so that a wrong name is reported at once.
 using Documents = std::vector<std::unique_ptr<Document>>;
-Documents open_documents(const std::vector<std::string>& names, std::istream& in, std::stop_token stop);
+Documents open_documents(const std::vector<std::string>& names, std::istream& in, const std::stop_token& stop);
 
 // Whitespace-separated token ids of a file. Throws Error (Failed) that names the first word that is not a token id.
 std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in, std::stop_token stop);

@@ -29,6 +29,7 @@ void SessionDocuments::read(Document& document, bool more_follow)
 // A document that entered the stream before the device failed is continued on the CPU, not added again.
 void SessionDocuments::read_with_fallback(const std::function<void()>& read)
 {
+    // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): needed if `read` throws, which the check does not see
     const size_t parts = context_.stream.size();
     try {
         return read();

@@ -14,6 +14,7 @@ using engine::TokenRange;
 std::vector<TokenRange> uncovered(const TokenRange& range, const std::vector<Pin>& pins)
 {
     std::vector<TokenRange> taken;
+    taken.reserve(pins.size());
     for (const Pin& pin : pins)
         taken.push_back({static_cast<uint32_t>(pin.first), static_cast<uint32_t>(pin.last)});
     const engine::Pins joined(std::move(taken));

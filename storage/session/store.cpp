@@ -24,7 +24,7 @@ std::string database_file(const std::string& given)
     return given.empty() ? data_folder() + "/palimpsest.db" : given;
 }
 
-std::unique_ptr<Store> open_store(const std::string& file, Database::Access access, std::stop_token stop)
+std::unique_ptr<Store> open_store(const std::string& file, Database::Access access, const std::stop_token& stop)
 {
     CheckLimit limit;
     limit.go_on = [stop] { return !stop.stop_requested(); };

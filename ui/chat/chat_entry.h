@@ -31,7 +31,7 @@ struct ChatEntry {
 struct ChatCursor {
     int turn = -1; // -1: none
     TextPosition place;
-    auto operator<=>(const ChatCursor&) const = default;
+    auto operator<=>(const ChatCursor&) const = default; // NOLINT(modernize-use-nullptr): no pointer here
 };
 
 } // namespace palimpsest::ui

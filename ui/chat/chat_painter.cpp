@@ -113,7 +113,8 @@ void ChatPainter::paint_source(const HotArea& area)
     painter_.setRenderHint(QPainter::Antialiasing);
     painter_.setPen(style_.line);
     painter_.setBrush(style_.code_background);
-    const QRectF chip = QRectF(area.rect).adjusted(0.5, style_.padding / 6 + 0.5, -0.5, -style_.padding / 6 - 0.5);
+    const int inset = style_.padding / 6;
+    const QRectF chip = QRectF(area.rect).adjusted(0.5, inset + 0.5, -0.5, -inset - 0.5);
     painter_.drawRoundedRect(chip, style_.padding / 3.0, style_.padding / 3.0);
     painter_.setPen(style_.accent);
     painter_.drawText(area.rect, Qt::AlignCenter, area.label);

@@ -135,7 +135,7 @@ private:
     std::vector<Around> around_;
     std::vector<List> lists_;
     Block block_; // being built, if open_
-    bool open_ = false, in_table_ = false;
+    bool open_ = false;
     std::array<int, 4> style_depth_{}; // nesting depth of each TextStyle
     int link_ = -1;
     std::vector<QString> after_link_; // text appended at the end of each open link or image

@@ -26,6 +26,7 @@ struct LaidPart;
 struct TextPosition {
     size_t segment = 0, block = 0;
     int offset = 0; // in text_of(block), in UTF-16 units
+    // NOLINTNEXTLINE(modernize-use-nullptr): no pointer here
     auto operator<=>(const TextPosition&) const = default;
 };
 

@@ -50,7 +50,8 @@ void MessageLayout::paint_around(QPainter& painter, const LaidBlock& laid, doubl
 void MessageLayout::paint_frame(QPainter& painter, const LaidBlock& laid, double y) const
 {
     if (laid.block.kind == Block::Kind::Rule) {
-        painter.fillRect(QRectF(indent_of(laid.block), y + laid.height / 2, width_ - indent_of(laid.block), 1),
+        const int middle = laid.height / 2;
+        painter.fillRect(QRectF(indent_of(laid.block), y + middle, width_ - indent_of(laid.block), 1),
                          style_->line);
         return;
     }

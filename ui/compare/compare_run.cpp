@@ -190,7 +190,8 @@ void check(const CompareJob& job)
 } // namespace
 
 std::shared_ptr<const CompareState> compare(const std::shared_ptr<const engine::Model>& model,
-                                            const CompareJob& job, std::stop_token stop, const CompareSink& sink)
+                                            const CompareJob& job, const std::stop_token& stop,
+                                            const CompareSink& sink)
 {
     check(job);
     require_memory(memory_of(*model, job.contenders), memory_left(*model), job.contenders.size());

@@ -82,7 +82,7 @@ void require_memory(uint64_t needed, uint64_t left, size_t contenders);
 // Error: Usage (PAL-OPTION-03) for too few or too many contenders or an empty text, Resources before reading if
 // memory does not suffice, and the errors of Session::feed.
 std::shared_ptr<const CompareState> compare(const std::shared_ptr<const engine::Model>& model,
-                                            const CompareJob& job, std::stop_token stop,
+                                            const CompareJob& job, const std::stop_token& stop,
                                             const CompareSink& sink = {});
 
 } // namespace palimpsest::ui

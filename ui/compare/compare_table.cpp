@@ -81,7 +81,7 @@ QVariant CompareTable::raw(const CompareResult& result, int column)
 
 QString CompareTable::text(const CompareResult& result, int column)
 {
-    const QString none = QStringLiteral("–");
+    QString none = QStringLiteral("–");
     switch (column) {
     case Policy:
         return QString::fromStdString(result.spec);

@@ -40,7 +40,7 @@ QuitSignals::QuitSignals(QObject* parent) : QObject(parent), notifier_(open_pipe
 
 void QuitSignals::take()
 {
-    char byte = 0;
+    unsigned char byte = 0;
     while (read(ends[0], &byte, 1) == 1)
         if (received_ == 0) received_ = byte;
     Q_EMIT quit_wanted();

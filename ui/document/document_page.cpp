@@ -255,6 +255,7 @@ void DocumentPage::set_pins(const std::vector<storage::Pin>& pins)
 {
     pins_ = pins;
     std::vector<StreamRange> ranges;
+    ranges.reserve(pins.size());
     for (const storage::Pin& pin : pins)
         ranges.push_back({pin.first, pin.last});
     view_->set_pins(std::move(ranges));
@@ -385,7 +386,7 @@ void DocumentPage::open_go_to()
 
 QString DocumentPage::passage_label(StreamRange range) const
 {
-    const QString label = view_->text_layout().beginning_of(range, longest_label).simplified().left(longest_label);
+    QString label = view_->text_layout().beginning_of(range, longest_label).simplified().left(longest_label);
     if (!label.isEmpty()) return label;
     return tr("tokens %1 to %2").arg(count_text(range.first), count_text(range.last - 1));
 }

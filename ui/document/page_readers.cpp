@@ -165,7 +165,7 @@ uint64_t StoredPages::token_at(const TextPart& document, uint64_t byte)
 }
 
 std::function<std::unique_ptr<PageReader>()> stored_pages(const QString& database, const TextOutline& outline,
-                                                          TokenBytes bytes)
+                                                          const TokenBytes& bytes)
 {
     return [=] { return std::make_unique<StoredPages>(database, outline, bytes); };
 }

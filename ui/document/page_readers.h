@@ -58,7 +58,7 @@ private:
 
 // Returns a TextSource::OpenReader for StoredPages.
 std::function<std::unique_ptr<PageReader>()> stored_pages(const QString& database, const TextOutline& outline,
-                                                          TokenBytes bytes);
+                                                          const TokenBytes& bytes);
 
 // Reads pages from texts that the caller provides: one text for each part that is not framing.
 class MemoryPages : public PageReader {

@@ -100,7 +100,10 @@ double share_of(uint64_t part, uint64_t whole)
 // page at a time.
 class TextSource::Loader {
 public:
-    explicit Loader(TextSource& source) : source_(&source), thread_([this](std::stop_token stop) { run(stop); }) {}
+    explicit Loader(TextSource& source)
+        : source_(&source), thread_([this](const std::stop_token& stop) { run(stop); })
+    {
+    }
 
     // Detaches the source. Destroying the loader afterwards waits for the read in progress.
     void leave()

@@ -37,7 +37,8 @@ void CommandLoop::run(const std::function<void()>& after_command)
     }
 }
 
-void CommandLoop::run_command(CommandQueue::Running running)
+// By value, so that the command and what it holds are destroyed as soon as it has run.
+void CommandLoop::run_command(CommandQueue::Running running) // NOLINT(performance-unnecessary-value-param)
 {
     const storage::ScopedValue now(running_, running.id);
     try {

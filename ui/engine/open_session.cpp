@@ -165,6 +165,7 @@ void OpenSession::reopen(DetachedSession previous)
             open_with_engine(info.name, resume_options(), previous.is_saved);
         }
         provenances_ = std::move(previous.provenances);
+        return; // ids are unique
     }
 }
 

@@ -115,7 +115,7 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::publish_facts()
         frames_.update_retention(session->session());
     else
         frames_.clear_retention();
-    const std::shared_ptr<const SessionFacts> facts = open_.facts();
+    std::shared_ptr<const SessionFacts> facts = open_.facts();
     frames_.publish_frame(); // first: listeners of session_changed must not read a frame of the previous session
     Q_EMIT owner_.session_changed(facts);
     return facts;

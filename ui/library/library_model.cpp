@@ -154,14 +154,14 @@ bool LibraryModel::is_unfinished(const LibrarySession& session) const
 
 QString LibraryModel::detail(const LibraryDocument& document) const
 {
-    const QString chats = tr("%n session(s)", nullptr, static_cast<int>(document.sessions.size()));
+    QString chats = tr("%n session(s)", nullptr, static_cast<int>(document.sessions.size()));
     if (document.ids.empty()) return chats;
     return tr("%1 tokens · %2").arg(count_text(document.tokens), chats);
 }
 
 QString LibraryModel::detail(const LibrarySession& session) const
 {
-    const QString time = when(session.changed);
+    QString time = when(session.changed);
     if (session.name == open_) return open_computes_ ? tr("open, working") : tr("open · %1").arg(time);
     if (!is_unfinished(session)) return time;
     if (session.tokens_saved == 0) return tr("is read when opened · %1").arg(time);

@@ -89,7 +89,7 @@ private:
 } // namespace
 
 LibraryReader::LibraryReader(const QString& database, QObject* parent)
-    : QObject(parent), file_(database), thread_([this](std::stop_token stop) { work(stop); })
+    : QObject(parent), file_(database), thread_([this](const std::stop_token& stop) { work(stop); })
 {
 }
 
@@ -119,7 +119,7 @@ void LibraryReader::search(const QString& text)
     wake_.notify_all();
 }
 
-void LibraryReader::work(std::stop_token stop)
+void LibraryReader::work(const std::stop_token& stop)
 {
     while (true) {
         std::unique_lock lock(mutex_);

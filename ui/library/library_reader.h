@@ -64,7 +64,7 @@ Q_SIGNALS:
     void failed(const palimpsest::ui::Failure& failure);
 
 private:
-    void work(std::stop_token stop);
+    void work(const std::stop_token& stop);
     void read_contents();
     void look_for(const QString& text, uint64_t number);
     bool is_wanted(uint64_t search) const;

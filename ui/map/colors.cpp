@@ -84,10 +84,10 @@ RetentionColors::RetentionColors(bool is_dark)
     hatching_ = to_rgb(is_dark ? Lab{0.45} : Lab{0.76});
 }
 
-const RetentionColors& RetentionColors::of(bool dark)
+const RetentionColors& RetentionColors::of(bool is_dark)
 {
     static const RetentionColors on_light(false), on_dark(true);
-    return dark ? on_dark : on_light;
+    return is_dark ? on_dark : on_light;
 }
 
 double RetentionColors::position(double share)

@@ -12,7 +12,7 @@ class RetentionColors {
 public:
     static constexpr int levels = 256;
 
-    static const RetentionColors& of(bool dark); // the light or the dark scale, created on first use
+    static const RetentionColors& of(bool is_dark); // the light or the dark scale, created on first use
 
     // 0 only if nothing is kept, otherwise 1 to 255 by the cube root of the share, so that small shares can be told
     // apart.
@@ -25,7 +25,7 @@ public:
     QColor hatching() const { return hatching_; }
 
 private:
-    explicit RetentionColors(bool dark);
+    explicit RetentionColors(bool is_dark);
 
     std::array<QRgb, levels> colors_{};
     QColor unread_, hatching_;

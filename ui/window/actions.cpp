@@ -133,7 +133,7 @@ QString place_in(const QMenu& menu, const QAction* wanted)
 {
     for (const QAction* action : menu.actions()) {
         if (action == wanted) return menu.title().remove(u'&');
-        const QString within = action->menu() ? place_in(*action->menu(), wanted) : QString();
+        QString within = action->menu() ? place_in(*action->menu(), wanted) : QString();
         if (!within.isEmpty()) return within;
     }
     return {};

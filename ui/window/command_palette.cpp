@@ -121,17 +121,17 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched != typed_ || event->type() != QEvent::KeyPress) return QDialog::eventFilter(watched, event);
     const int key = static_cast<QKeyEvent*>(event)->key();
-    const int rows = model_->rowCount(), row = list_->currentIndex().row();
+    const int rows = model_->rowCount();
     const int page = std::max(1, list_->viewport()->height() / std::max(1, list_->sizeHintForRow(0)) - 1);
-    int to = row;
+    int to = list_->currentIndex().row();
     if (key == Qt::Key_Down)
-        to = row + 1;
+        ++to;
     else if (key == Qt::Key_Up)
-        to = row - 1;
+        --to;
     else if (key == Qt::Key_PageDown)
-        to = row + page;
+        to += page;
     else if (key == Qt::Key_PageUp)
-        to = row - page;
+        to -= page;
     else
         return QDialog::eventFilter(watched, event);
     if (rows > 0) list_->setCurrentIndex(model_->index(std::clamp(to, 0, rows - 1), 0));

@@ -109,7 +109,7 @@ Value Interpreter::evaluate(const Test& test)
 
 Value Interpreter::evaluate(const Unary& unary)
 {
-    const Value operand = evaluate(*unary.operand);
+    Value operand = evaluate(*unary.operand);
     if (unary.operation == UnaryOperator::Not) return !operand.truth();
     if (unary.operation == UnaryOperator::Minus) return negative(operand);
     if (!operand.is_number()) fail_run(Text("'{0}' is not supported for {1}", "+", operand.type_name()));

@@ -48,6 +48,7 @@ std::vector<Value> sort_keys(Runtime& runtime, const std::vector<Value>& items, 
 {
     runtime.meter.make(items.size() * sizeof(Value));
     std::vector<Value> keys;
+    keys.reserve(items.size());
     for (const Value& item : items)
         keys.push_back(folded(runtime, attribute.is(Kind::None) ? item : attribute_of(runtime, item, attribute),
                               case_sensitive));

@@ -7,7 +7,7 @@ namespace palimpsest::engine::jinja {
 
 Token TokenStream::take()
 {
-    const Token token = current();
+    Token token = current();
     if (!token.is(Token::Kind::End)) ++at_;
     return token;
 }

@@ -76,7 +76,7 @@ struct Shape {
     cudaDataType_t type;
     int64_t outputs, width; // rows of W; elements of a row, padding included
     int64_t w_stride, x_stride, y_stride;
-    auto operator<=>(const Shape&) const = default;
+    auto operator<=>(const Shape&) const = default; // NOLINT(modernize-use-nullptr): no pointer here
 };
 
 Owned<cublasLtMatrixLayout_t> layout(const Functions& f, cudaDataType_t type, int64_t rows, int64_t cols,
