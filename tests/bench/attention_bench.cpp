@@ -270,7 +270,7 @@ void measure_signals(const Options& options, Backend& backend, const bench::Cloc
                 std::vector<double> ratios;
                 for (int i = 0; i < options.repeats; ++i) {
                     const double without = seconds_of(clock, 2, [&] { run({}); });
-                    ratios.push_back(seconds_of(clock, 2, [&] { run(wanted); }) / without);
+                    ratios.push_back(seconds_of(clock, 2, [&run, &signals = wanted] { run(signals); }) / without);
                 }
                 std::printf("signals dim %3d  rows %3d  used %4d  %2d threads  %-32s %.3f of the time without\n",
                             dim, rows, used, backend.threads(), name, bench::median(ratios));

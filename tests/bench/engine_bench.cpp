@@ -26,6 +26,7 @@ using namespace palimpsest::engine;
 namespace {
 
 struct Options : bench::EngineOptions {
+    // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject): the braces initialize every field
     Options() : EngineOptions{.model = {}, .device = "cpu", .threads = 2, .tokens = 4096, .pairs = 7} {}
     bool processor_time = false;
 };

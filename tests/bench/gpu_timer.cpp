@@ -70,6 +70,7 @@ GpuSample GpuTimer::measure(const GpuBody& body, int set, bool as_graph)
     const double once = std::max(1e-7, seconds_of(1, round));
     const int rounds = static_cast<int>(std::clamp(std::ceil(least_seconds / once), 1.0, 1e6));
     std::vector<double> samples;
+    samples.reserve(static_cast<size_t>(samples_));
     for (int i = 0; i < samples_; ++i)
         samples.push_back(seconds_of(rounds, round) / rounds / calls);
     const auto [least, most] = std::minmax_element(samples.begin(), samples.end());

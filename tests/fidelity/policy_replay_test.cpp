@@ -95,7 +95,7 @@ struct Replayed {
 // One engine session and its two references.
 class Replay {
 public:
-    Replay(std::shared_ptr<const Model> model, const Replayed& setting)
+    Replay(const std::shared_ptr<const Model>& model, const Replayed& setting)
         : reference_model_(model->files()), c_(reference_model_.config()),
           stream_(reference_model_, setting.positions == PositionMode::Contiguous),
           session_(model, {.policy = PolicySpec::parse(setting.policy),

@@ -20,6 +20,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizers' runtime defines it
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
 namespace {
@@ -139,7 +140,7 @@ private:
 void run(const Input& input)
 {
     // An exact allocation, so that a sanitizer detects reads past its end.
-    const Input copy(input);
+    const Input copy(input); // NOLINT(performance-unnecessary-copy-initialization): the copy is the point
     LLVMFuzzerTestOneInput(copy.data(), copy.size());
 }
 

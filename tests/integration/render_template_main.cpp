@@ -1,6 +1,8 @@
 // Renders templates for the scripts that compare them with Jinja2: one JSON document {"template", "contexts"} per
 // line on standard input, and for each a line [{"text"} or {"error", "code"}, ...] on standard output.
 
+#include <cstdio>
+#include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -41,9 +43,12 @@ ordered_json rendered(const std::string& source, const ordered_json& contexts)
 } // namespace
 
 int main()
-{
+try {
     for (std::string line; std::getline(std::cin, line);) {
         const auto job = ordered_json::parse(line);
         std::cout << rendered(job["template"], job["contexts"]).dump() << std::endl;
     }
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "render-template: %s\n", error.what());
+    return 1;
 }

@@ -354,7 +354,7 @@ void write_random_model(const RandomModelShape& s, const std::filesystem::path& 
 
 std::filesystem::path random_model(const RandomModelShape& s)
 {
-    const auto path =
+    auto path =
         std::filesystem::temp_directory_path() /
         ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
          std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) + "-" +

@@ -54,6 +54,7 @@ void fill_with_blocks(std::vector<Block>& blocks, int slots)
     for (const Block& block : blocks)
         if (block.taken) slots -= block.size();
     std::vector<double> scores;
+    scores.reserve(blocks.size());
     for (const Block& block : blocks)
         scores.push_back(block.score);
     for (const int i : best_first(scores)) {

@@ -136,9 +136,9 @@ ReferenceModel::ReferenceModel(const engine::ModelFiles& files) : config_(files.
         w.router = widen(files, b + "ffn_gate_inp.weight");
         for (int32_t e = 0; e < std::max(config_.experts.count, 1); ++e) {
             const std::string number = config_.experts.count > 0 ? "." + std::to_string(e) : std::string();
-            Layer::FeedForward part = {widen(files, b + "ffn_gate" + number + ".weight"),
-                                       widen(files, b + "ffn_up" + number + ".weight"),
-                                       widen(files, b + "ffn_down" + number + ".weight")};
+            Layer::FeedForward part = {widen(files, (b + "ffn_gate").append(number).append(".weight")),
+                                       widen(files, (b + "ffn_up").append(number).append(".weight")),
+                                       widen(files, (b + "ffn_down").append(number).append(".weight"))};
             if (part.gate.empty()) { // gate and up are fused
                 const auto ffn = static_cast<size_t>(config_.ffn);
                 part.gate = rows_of(part.up, dim, 0, ffn);
@@ -319,6 +319,7 @@ Vector ReferenceStream::attend(int layer, size_t row, size_t rows, const Vector&
         std::vector<std::vector<int>> ranks;
         if (retriever) {
             std::vector<Vector> keys;
+            keys.reserve(entries.size());
             for (const Entry& entry : entries)
                 keys.push_back(entry.rotated);
             ranks = retriever(layer, rotated, keys);

@@ -49,6 +49,7 @@ std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::ve
 {
     const int n = static_cast<int>(score.size());
     std::vector<int> order;
+    order.reserve(score.size());
     for (int j = 0; j < std::min(n, settings.s); ++j)
         order.push_back(j);
     for (int j = n - 1; j >= settings.s; --j)

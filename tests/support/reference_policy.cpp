@@ -241,6 +241,7 @@ std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shap
     }
 
     std::vector<int> stay;
+    stay.reserve(static_cast<size_t>(n));
     for (int j = 0; j < std::min(s, n); ++j)
         stay.push_back(j);
     for (const int i : choose(scores, fits ? static_cast<int>(scores.size()) : slots + view.unused, layer, head))

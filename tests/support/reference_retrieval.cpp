@@ -92,6 +92,7 @@ std::vector<std::vector<int>> retrieved(const ReferenceSettings& settings, int l
     if (all || settings.name != "twilight") return out;
     for (size_t g = 0; g < queries.size(); ++g) {
         std::vector<double> logits;
+        logits.reserve(ranks.size());
         for (const int rank : ranks)
             logits.push_back(dot(queries[g], keys[static_cast<size_t>(rank)]) /
                              std::sqrt(static_cast<double>(queries[g].size())));

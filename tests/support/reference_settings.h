@@ -9,6 +9,7 @@
 
 namespace palimpsest::tests {
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members are grouped by policy
 struct ReferenceSettings {
     static constexpr int all_queries = std::numeric_limits<int>::max();
 

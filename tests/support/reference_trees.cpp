@@ -119,6 +119,7 @@ void thin_lacache(const ReferenceSettings& settings, int layers, int layer, Refe
         std::vector<int> stay = kept_offsets_of(settings, layers, layer);
         if (settings.survivors == "score") {
             std::vector<double> scores;
+            scores.reserve(static_cast<size_t>(settings.tile));
             for (int i = 0; i < settings.tile; ++i)
                 scores.push_back(score_of(settings, list[static_cast<size_t>(cursor + i)]));
             stay = top_k(scores, settings.tile_keeps);

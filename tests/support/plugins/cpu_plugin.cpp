@@ -1,7 +1,9 @@
 // A plugin whose device 0 is the CPU, to test plugin loading without a GPU. Device 1 exists but its memory is full;
 // device 2 reports a problem that is too long for a PackedText; device 3 lacks host memory.
 
+#include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cuda_plugin.h"
@@ -15,11 +17,15 @@ CudaStatus palimpsest_cuda_open_1(uint64_t layout, int32_t device, CudaOpening* 
 {
     if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     if (device == 0) {
-        opening->backend = new cpu::CpuBackend(1, "");
+        try {
+            opening->backend = new cpu::CpuBackend(1, "");
+        } catch (const std::bad_alloc&) {
+            return CudaStatus::OutOfMemory;
+        }
         return CudaStatus::Written;
     }
     if (device == 3) return CudaStatus::OutOfMemory;
-    std::strcpy(opening->code, device == 1 ? "PAL-GPU-02" : "PAL-GPU-01");
+    std::snprintf(opening->code, sizeof opening->code, "%s", device == 1 ? "PAL-GPU-02" : "PAL-GPU-01");
     opening->problem =
         pack(device == 1 ? Text("its memory is full") : Text::verbatim(std::string(sizeof(PackedText), 'x')));
     opening->remedy = pack(Text("set {0} to {1}", Setting::Device, "cpu"));

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "kernels/base/error.h"
@@ -94,7 +95,11 @@ extern "C" {
 CudaStatus palimpsest_cuda_open_1(uint64_t layout, int32_t, CudaOpening* opening) noexcept
 {
     if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
-    opening->backend = new FailingDevice;
+    try {
+        opening->backend = new FailingDevice;
+    } catch (const std::bad_alloc&) {
+        return CudaStatus::OutOfMemory;
+    }
     return CudaStatus::Written;
 }
 
