@@ -70,7 +70,7 @@ Text library_text(const CudaInfo& survey)
 Text software_line(const CudaInfo& survey, const std::string& plugin)
 {
     Text libraries("runtime {0}, {1}, plugin {2}", cuda_version(survey.runtime_version), library_text(survey),
-                         plugin);
+                   plugin);
     if (survey.driver_version == 0) return libraries;
     const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
     return Text("driver {0}for CUDA {1}, {2}", release, cuda_version(survey.driver_version), libraries);

@@ -84,7 +84,7 @@ struct Fit {
         const Text fitting =
             largest_budget > 0 ? Text("budgets up to {0} fit", count(largest_budget)) : Text("no budget fits");
         Text text("{0} for a budget of {1}, beside the file; {2} available: {3}", format_bytes(session),
-                        count(budget), format_bytes(available), fitting);
+                  count(budget), format_bytes(available), fitting);
         if (file + session <= available) return text;
         return Text("{0}, and the file does not stay in memory, which is slow", text);
     }
