@@ -4,18 +4,12 @@
 #include <cstring>
 
 #include "kernels/base/error.h"
-#include "storage/clock.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
-#include "storage/passages/passage_index.h"
 
 namespace palimpsest::storage {
 namespace {
 
-// The kinds of blocks. Starts: where a block of tokens begins in the text, as a byte offset (u64).
-enum Kind { CleanText = 0, TokenIds = 1, Lengths = 2, Starts = 3 };
-
-constexpr uint64_t tokens_per_block = 65536;
 constexpr int64_t max_block_bytes = 1 << 20;
 
 DocumentInfo document_info(SQLite::Statement& row)
@@ -93,12 +87,12 @@ void Library::sweep()
     });
 }
 
-std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind, int64_t index)
+std::optional<std::vector<std::byte>> Library::block(int64_t document, DocumentBlock kind, int64_t index)
 {
     auto query =
         db_.statement("SELECT raw, hash, data FROM document_blocks WHERE document = ? AND kind = ? AND idx = ?");
     query.bind(1, document);
-    query.bind(2, kind);
+    query.bind(2, static_cast<int>(kind));
     query.bind(3, index);
     if (!query.executeStep()) return std::nullopt;
     const int64_t bytes = query.getColumn(0).getInt64();
@@ -115,7 +109,7 @@ std::vector<engine::TokenId> Library::ids(int64_t document, uint64_t first, uint
         std::vector<engine::TokenId> out;
         while (out.size() < count) {
             const uint64_t at = first + out.size(), within = at % tokens_per_block;
-            const auto raw = block(document, TokenIds, static_cast<int64_t>(at / tokens_per_block));
+            const auto raw = block(document, DocumentBlock::TokenIds, static_cast<int64_t>(at / tokens_per_block));
             const uint64_t there = raw ? raw->size() / sizeof(uint32_t) : 0;
             if (there <= within) break;
             const uint64_t part = std::min(count - out.size(), there - within);
@@ -129,7 +123,7 @@ std::vector<engine::TokenId> Library::ids(int64_t document, uint64_t first, uint
 
 std::vector<uint64_t> Library::lengths(int64_t document, int64_t index)
 {
-    const auto raw = block(document, Lengths, index);
+    const auto raw = block(document, DocumentBlock::Lengths, index);
     std::vector<uint64_t> all;
     uint64_t length = 0;
     int shift = 0;
@@ -149,7 +143,7 @@ std::vector<uint64_t> Library::lengths(int64_t document, int64_t index)
 
 uint64_t Library::start_of_block(int64_t document, int64_t index)
 {
-    if (const auto raw = block(document, Starts, index)) {
+    if (const auto raw = block(document, DocumentBlock::Starts, index)) {
         uint64_t start = 0;
         if (raw->size() != sizeof start) refuse_damaged_document(document);
         std::memcpy(&start, raw->data(), sizeof start);
@@ -184,7 +178,7 @@ std::vector<uint64_t> Library::token_ends(int64_t document, uint64_t first, uint
 std::string Library::text_block(int64_t document, int64_t index)
 {
     return db_.guarded([&] {
-        const auto raw = block(document, CleanText, index);
+        const auto raw = block(document, DocumentBlock::CleanText, index);
         return raw ? std::string(reinterpret_cast<const char*>(raw->data()), raw->size()) : std::string();
     });
 }
@@ -233,134 +227,6 @@ uint64_t Library::verify(int64_t document)
     }
     if (bytes != info.bytes || tokens != info.tokens) refuse_damaged_document(document);
     return tokens;
-}
-
-Import::Import(Database& database, const std::string& title, const std::string& source,
-               const std::string& tokenizer)
-    : db_(database)
-{
-    db_.transaction([&] {
-        auto insert = db_.statement("INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
-                                    "invalid_sequences, nul_characters, created_ms, complete) "
-                                    "VALUES(?, ?, ?, 0, 0, 0, 0, 0, ?, 0)");
-        insert.bind(1, title);
-        insert.bind(2, source);
-        insert.bind(3, tokenizer);
-        insert.bind(4, now_ms());
-        insert.exec();
-        id_ = db_.last_row();
-    });
-}
-
-Import::~Import()
-{
-    if (finished_) return;
-    try {
-        Library(db_).remove(id_);
-    } catch (const Error&) {
-        // The document stays incomplete: readers do not see it, and the next start removes it.
-    }
-}
-
-void Import::add_text(std::string_view clean)
-{
-    text_ += clean;
-    while (text_.size() >= Library::text_block_bytes)
-        put_text();
-}
-
-void Import::put_text()
-{
-    const size_t count = std::min<size_t>(text_.size(), Library::text_block_bytes);
-    put(CleanText, text_blocks_++, std::as_bytes(std::span(text_).first(count)));
-    text_.erase(0, count);
-    bytes_ += count;
-}
-
-void Import::add_tokens(std::span<const engine::EncodedToken> tokens)
-{
-    for (const engine::EncodedToken& token : tokens) {
-        ids_.push_back(static_cast<uint32_t>(token.id));
-        uint64_t length = token.end - last_end_;
-        for (; length >= 0x80; length >>= 7)
-            lengths_.push_back(static_cast<std::byte>(length | 0x80));
-        lengths_.push_back(static_cast<std::byte>(length));
-        last_end_ = token.end;
-        if (ids_.size() == tokens_per_block) put_tokens();
-    }
-}
-
-void Import::put_tokens()
-{
-    put(TokenIds, token_blocks_, std::as_bytes(std::span(ids_)));
-    put(Lengths, token_blocks_, lengths_);
-    put(Starts, token_blocks_++, std::as_bytes(std::span(&block_start_, 1)));
-    block_start_ = last_end_;
-    tokens_ += ids_.size();
-    ids_.clear();
-    lengths_.clear();
-}
-
-void Import::put(int kind, int64_t index, std::span<const std::byte> raw)
-{
-    const auto stored = pack(raw);
-    db_.transaction([&] {
-        auto insert = db_.statement("INSERT INTO document_blocks(document, kind, idx, raw, hash, data) "
-                                    "VALUES(?, ?, ?, ?, ?, ?)");
-        insert.bind(1, id_);
-        insert.bind(2, kind);
-        insert.bind(3, index);
-        insert.bind(4, static_cast<int64_t>(raw.size()));
-        insert.bind(5, hash64(raw));
-        insert.bindNoCopy(6, stored.data(), static_cast<int>(stored.size()));
-        insert.exec();
-        put_sections();
-    });
-    db_.count_written(stored.size());
-}
-
-void Import::add_section(const Section& section)
-{
-    sections_.push_back(section);
-}
-
-void Import::put_sections()
-{
-    for (const Section& section : sections_) {
-        auto insert = db_.statement(
-            "INSERT INTO sections(document, idx, title, first_token, first_byte) VALUES(?, ?, ?, ?, ?)");
-        insert.bind(1, id_);
-        insert.bind(2, sections_stored_++);
-        insert.bind(3, section.title);
-        insert.bind(4, static_cast<int64_t>(section.first_token));
-        insert.bind(5, static_cast<int64_t>(section.first_byte));
-        insert.exec();
-    }
-    sections_.clear();
-}
-
-int64_t Import::finish(const DocumentInfo& info)
-{
-    if (!text_.empty()) put_text();
-    if (!ids_.empty()) put_tokens();
-    db_.transaction([&] { put_sections(); });
-    PassageIndex(db_).build(id_);
-    db_.transaction([&] {
-        auto update =
-            db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
-                          "nul_characters = ?, source_bytes = ?, source_hash = ?, complete = 1 WHERE id = ?");
-        update.bind(1, static_cast<int64_t>(bytes_));
-        update.bind(2, static_cast<int64_t>(info.words));
-        update.bind(3, static_cast<int64_t>(tokens_));
-        update.bind(4, static_cast<int64_t>(info.invalid_sequences));
-        update.bind(5, static_cast<int64_t>(info.nul_characters));
-        update.bind(6, info.source_bytes);
-        update.bind(7, info.source_hash);
-        update.bind(8, id_);
-        update.exec();
-    });
-    finished_ = true;
-    return id_;
 }
 
 } // namespace palimpsest::storage

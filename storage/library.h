@@ -10,6 +10,7 @@
 
 #include "engine/text/document_encoder.h"
 #include "storage/database.h"
+#include "storage/document_blocks.h"
 
 namespace palimpsest::storage {
 
@@ -41,8 +42,6 @@ void delete_documents(Database& database, const std::string& condition);
 
 class Library {
 public:
-    static constexpr uint64_t text_block_bytes = 256 * 1024; // except a document's last block
-
     explicit Library(Database& database) : db_(database) {}
 
     DocumentInfo get(int64_t document); // Throws Error (NotFound, PAL-DOC-00).
@@ -66,47 +65,12 @@ public:
     void sweep(); // removes incomplete imports and documents that no session uses
 
 private:
-    friend class Import;
-    std::optional<std::vector<std::byte>> block(int64_t document, int kind, int64_t index);
+    std::optional<std::vector<std::byte>> block(int64_t document, DocumentBlock kind, int64_t index);
     std::vector<uint64_t> lengths(int64_t document,
                                   int64_t index); // of a block's tokens in bytes; empty past the last block
     uint64_t start_of_block(int64_t document, int64_t index); // byte offset in the text
 
     Database& db_;
-};
-
-// Imports a document while it is being read; holds only a few blocks in memory. Other readers do not see the
-// document before finish.
-class Import {
-public:
-    Import(Database& database, const std::string& title, const std::string& source, const std::string& tokenizer);
-    ~Import(); // removes the document unless finish was called
-    Import(const Import&) = delete;
-    Import& operator=(const Import&) = delete;
-
-    void add_text(std::string_view clean);
-    void add_tokens(std::span<const engine::EncodedToken> tokens); // `end`: byte offset in the cleaned text
-    void add_section(const Section& section);                      // stored with the next block, or by finish
-    // Uses words, invalid_sequences, nul_characters, source_bytes and source_hash of `info`. Returns the document's
-    // id.
-    int64_t finish(const DocumentInfo& info);
-
-private:
-    void put_text();
-    void put_tokens();
-    void put(int kind, int64_t index, std::span<const std::byte> raw);
-    void put_sections(); // within a transaction
-
-    Database& db_;
-    int64_t id_ = 0;
-    bool finished_ = false;
-    std::string text_;
-    std::vector<uint32_t> ids_;
-    std::vector<std::byte> lengths_; // varints, one per token in ids_
-    std::vector<Section> sections_;  // not stored yet
-    int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0;
-    uint64_t bytes_ = 0, tokens_ = 0, last_end_ = 0;
-    uint64_t block_start_ = 0; // byte offset in the text of the first token in ids_
 };
 
 } // namespace palimpsest::storage

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/passages/passage_index.h"
+#include "storage/passage_index.h"
 
 namespace palimpsest::storage {
 

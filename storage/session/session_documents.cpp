@@ -7,6 +7,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
+#include "storage/document_import.h"
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::storage {

@@ -124,12 +124,12 @@ void StoredPages::append_document(const TextPart& part, StreamRange range, TextP
 void StoredPages::append_text(int64_t document, uint64_t begin, uint64_t end, std::string& out)
 {
     while (begin < end) {
-        const auto index = static_cast<int64_t>(begin / storage::Library::text_block_bytes);
+        const auto index = static_cast<int64_t>(begin / storage::text_block_bytes);
         if (document != block_document_ || index != block_index_) {
             block_ = library_.text_block(document, index);
             block_document_ = document, block_index_ = index;
         }
-        const uint64_t within = begin % storage::Library::text_block_bytes;
+        const uint64_t within = begin % storage::text_block_bytes;
         if (within >= block_.size()) refuse_damaged(Text("document {0}", document));
         const uint64_t part = std::min(end - begin, block_.size() - within);
         out.append(block_, within, part);

@@ -11,6 +11,7 @@
 #include "engine/policy/policy.h"
 #include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
+#include "storage/document_import.h"
 #include "tests/support/project_folders.h"
 #include "ui/compare/compare_export.h"
 #include "ui/compare/compare_run.h"

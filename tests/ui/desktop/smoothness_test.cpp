@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "storage/database.h"
+#include "storage/document_import.h"
 #include "storage/library.h"
 #include "tests/support/project_folders.h"
 #include "tests/ui/desktop/loop_watch.h"

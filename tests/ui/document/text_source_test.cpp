@@ -5,6 +5,7 @@
 #include <QThreadPool>
 
 #include "kernels/base/error.h"
+#include "storage/document_import.h"
 #include "tests/ui/document/shown_document.h"
 #include "tests/ui/support/patience.h"
 #include "tests/unit/storage/scratch_database.h"

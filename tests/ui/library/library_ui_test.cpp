@@ -12,6 +12,7 @@
 
 #include "storage/conversations.h"
 #include "storage/database.h"
+#include "storage/document_import.h"
 #include "storage/library.h"
 #include "tests/ui/support/patience.h"
 #include "ui/library/library_view.h"

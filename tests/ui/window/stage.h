@@ -11,6 +11,7 @@
 
 #include "storage/conversations.h"
 #include "storage/database.h"
+#include "storage/document_import.h"
 #include "storage/library.h"
 #include "storage/models/shipped_model.h"
 #include "tests/support/project_folders.h"

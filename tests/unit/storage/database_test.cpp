@@ -5,6 +5,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
+#include "storage/document_import.h"
 #include "storage/hash.h"
 #include "storage/library.h"
 #include "storage/transfer.h"

@@ -10,6 +10,7 @@
 #include "engine/session/session.h"
 #include "kernels/base/printable.h"
 #include "storage/conversations.h"
+#include "storage/document_import.h"
 #include "storage/library.h"
 #include "storage/schema.h"
 #include "storage/snapshots.h"

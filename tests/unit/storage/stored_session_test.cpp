@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "storage/document_import.h"
 #include "storage/session/session_settings.h"
 #include "storage/session/stored_session.h"
 #include "tests/support/catch.h"

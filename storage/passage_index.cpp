@@ -1,4 +1,4 @@
-#include "storage/passages/passage_index.h"
+#include "storage/passage_index.h"
 
 #include <algorithm>
 
@@ -9,7 +9,6 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr size_t passages_per_transaction = 512;
-constexpr uint64_t tokens_at_once = 65536; // a stored block
 
 StoredPassage stored_passage(SQLite::Statement& row)
 {
@@ -36,12 +35,12 @@ public:
     bool next(std::vector<engine::Passage>& passages)
     {
         if (is_done_) return false;
-        const auto ends = library_.token_ends(document_, tokens_, tokens_at_once);
+        const auto ends = library_.token_ends(document_, tokens_, tokens_per_block);
         while (!ends.empty() && bytes_ < ends.back())
             push_text();
         cutter_.push(ends);
         tokens_ += ends.size();
-        if (ends.size() < tokens_at_once) {
+        if (ends.size() < tokens_per_block) {
             is_done_ = true;
             cutter_.finish();
         }

@@ -1,0 +1,51 @@
+// Stores a document while it is being read: its text, tokens and sections, and then its passages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/text/document_encoder.h"
+#include "storage/database.h"
+#include "storage/document_blocks.h"
+#include "storage/library.h"
+
+namespace palimpsest::storage {
+
+// Holds only a few blocks in memory. Other readers do not see the document before finish.
+class Import {
+public:
+    Import(Database& database, const std::string& title, const std::string& source, const std::string& tokenizer);
+    ~Import(); // removes the document unless finish was called
+    Import(const Import&) = delete;
+    Import& operator=(const Import&) = delete;
+
+    void add_text(std::string_view clean);
+    void add_tokens(std::span<const engine::EncodedToken> tokens); // `end`: byte offset in the cleaned text
+    void add_section(const Section& section);                      // stored with the next block, or by finish
+    // Uses words, invalid_sequences, nul_characters, source_bytes and source_hash of `info`. Returns the document's
+    // id.
+    int64_t finish(const DocumentInfo& info);
+
+private:
+    void put_text();
+    void put_tokens();
+    void put(DocumentBlock kind, int64_t index, std::span<const std::byte> raw);
+    void put_sections(); // within a transaction
+
+    Database& db_;
+    int64_t id_ = 0;
+    bool finished_ = false;
+    std::string text_;
+    std::vector<uint32_t> ids_;
+    std::vector<std::byte> lengths_; // varints, one per token in ids_
+    std::vector<Section> sections_;  // not stored yet
+    int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0;
+    uint64_t bytes_ = 0, tokens_ = 0, last_end_ = 0;
+    uint64_t block_start_ = 0; // byte offset in the text of the first token in ids_
+};
+
+} // namespace palimpsest::storage
