@@ -219,8 +219,6 @@ std::optional<Error> Conversations::remove(int64_t session)
         db_.remove_unreferenced_blocks();
         delete_documents(db_,
                          "complete = 1 AND id NOT IN (SELECT document FROM stream WHERE document IS NOT NULL)");
-        // Until it is merged, the index keeps the words of passages that were deleted.
-        db_.sql().exec("INSERT INTO passage_texts(passage_texts) VALUES('optimize')");
     });
     db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
     if (!db_.in_memory()) remove_backups(db_.file());

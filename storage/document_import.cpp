@@ -114,12 +114,12 @@ void Import::put_sections()
     sections_.clear();
 }
 
-int64_t Import::finish(const DocumentInfo& info)
+std::optional<int64_t> Import::finish(const DocumentInfo& info, const std::function<bool()>& go_on)
 {
     if (!text_.empty()) put_text();
     if (!ids_.empty()) put_tokens();
     db_.transaction([&] { put_sections(); });
-    PassageIndex(db_).build(id_);
+    if (!PassageIndex(db_).build(id_, [&](uint64_t) { return !go_on || go_on(); })) return std::nullopt;
     db_.transaction([&] {
         auto update =
             db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,9 +28,11 @@ public:
     void add_text(std::string_view clean);
     void add_tokens(std::span<const engine::EncodedToken> tokens); // `end`: byte offset in the cleaned text
     void add_section(const Section& section);                      // stored with the next block, or by finish
-    // Uses words, invalid_sequences, nul_characters, source_bytes and source_hash of `info`. Returns the document's
-    // id.
-    int64_t finish(const DocumentInfo& info);
+    // Indexes the passages, then makes the document visible. Uses words, invalid_sequences, nul_characters,
+    // source_bytes and source_hash of `info`. Returns the document's id; nullopt if `go_on`, which is called now
+    // and then while indexing, returned false.
+    std::optional<int64_t> finish(const DocumentInfo& info, const std::function<bool()>& go_on);
+    int64_t finish(const DocumentInfo& info) { return *finish(info, {}); }
 
 private:
     void put_text();

@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
+#include "storage/schema.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -38,12 +39,25 @@ constexpr const char* select_all =
 
 } // namespace
 
-void delete_documents(Database& database, const std::string& condition)
+void delete_documents(Database& database, const std::string& condition, int64_t parameter)
 {
-    database.sql().exec("DELETE FROM passage_texts WHERE rowid IN (SELECT id FROM passages WHERE document IN "
-                        "(SELECT id FROM documents WHERE " +
-                        condition + "))");
-    database.sql().exec("DELETE FROM documents WHERE " + condition);
+    const auto run = [&](const std::string& sql) {
+        auto statement = database.statement(sql.c_str());
+        if (sql.find("?1") != std::string::npos) statement.bind(1, parameter);
+        return statement.exec();
+    };
+    try {
+        const int removed =
+            run("DELETE FROM passage_texts WHERE rowid IN (SELECT id FROM passages WHERE document IN "
+                "(SELECT id FROM documents WHERE " +
+                condition + "))");
+        // Until it is merged, the index keeps the words of rows that were deleted.
+        if (removed > 0) run("INSERT INTO passage_texts(passage_texts) VALUES('optimize')");
+    } catch (const SQLite::Exception& failure) {
+        if ((failure.getErrorCode() & 0xFF) != SQLITE_CORRUPT) throw;
+        discard_passages(database.sql()); // so that a damaged index keeps nobody from deleting
+    }
+    run("DELETE FROM documents WHERE " + condition);
 }
 
 void refuse_damaged_document(int64_t document)
@@ -77,7 +91,7 @@ std::vector<DocumentInfo> Library::list()
 
 void Library::remove(int64_t document)
 {
-    db_.transaction([&] { delete_documents(db_, "id = " + std::to_string(document)); });
+    db_.transaction([&] { delete_documents(db_, "id = ?1", document); });
 }
 
 void Library::sweep()

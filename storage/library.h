@@ -35,8 +35,9 @@ struct Section {
     uint64_t first_byte = 0;
 };
 
-// Deletes the documents that meet an SQL condition, with their passages. Within a transaction.
-void delete_documents(Database& database, const std::string& condition);
+// Deletes the documents that meet an SQL condition, in which ?1 is `parameter`, with their passages and the words
+// of these in the index. Within a transaction.
+void delete_documents(Database& database, const std::string& condition, int64_t parameter = 0);
 // Throws the Error (Failed, PAL-DOC-05) for a stored document that is damaged.
 [[noreturn]] void refuse_damaged_document(int64_t document);
 

@@ -31,6 +31,7 @@ public:
     }
 
     const std::vector<Section>& sections() const { return sections_; }
+    uint64_t tokens() const { return tokens_; } // so far
     // Replaces `passages` with the next ones, which may be none; false at the end.
     bool next(std::vector<engine::Passage>& passages)
     {
@@ -95,6 +96,16 @@ void insert(Database& db, int64_t document, int64_t index, const engine::Passage
     words.bind(2, passage.text);
     words.bind(3, heading);
     words.exec();
+    db.count_written(passage.text.size());
+}
+
+// Documents that are being imported have no number of tokens yet.
+void check_tokens(Database& db, int64_t document, uint64_t tokens)
+{
+    auto query = db.statement("SELECT tokens FROM documents WHERE id = ? AND complete = 1");
+    query.bind(1, document);
+    if (query.executeStep() && query.getColumn(0).getInt64() != static_cast<int64_t>(tokens))
+        refuse_damaged_document(document);
 }
 
 } // namespace
@@ -123,6 +134,7 @@ bool PassageIndex::build(int64_t document, const Progress& go_on)
         }
     }
     db_.transaction([&] {
+        check_tokens(db_, document, cutter.tokens());
         auto complete = db_.statement("INSERT INTO indexed_documents(document, passages) VALUES(?, ?)");
         complete.bind(1, document);
         complete.bind(2, index);

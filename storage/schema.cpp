@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 #include <set>
+#include <sqlite3.h>
 #include <string>
 #include <tuple>
 
@@ -15,6 +16,10 @@ namespace {
 
 // Token ids, text and snapshots are large, so rows hold at most 1 MiB of them. Every content row carries the XXH3
 // of its content. Rows are ordered by `id`, never by time.
+// Kept apart, because a damaged index is made anew. Never change it: SQLite stores the text.
+#define PALIMPSEST_PASSAGE_TEXTS                                                                                   \
+    "CREATE VIRTUAL TABLE passage_texts USING fts5(text, heading, tokenize = 'porter unicode61 remove_diacritics " \
+    "2');"
 struct Migration {
     const char* sql;     // migrates from the version before
     const char* as_read; // creates temporary views that show a reader the version before as if it were migrated
@@ -162,8 +167,7 @@ CREATE TABLE indexed_documents(
     passages INTEGER NOT NULL) STRICT;
 
 -- Rows have the ids of the passages. SQLite refuses triggers on it, as the schema is not trusted.
-CREATE VIRTUAL TABLE passage_texts USING fts5(text, heading, tokenize = 'porter unicode61 remove_diacritics 2');
-)sql",
+)sql" PALIMPSEST_PASSAGE_TEXTS,
      .as_read = R"sql(
 CREATE TEMP VIEW indexed_documents AS SELECT 0 AS document, 0 AS passages WHERE 0;
 CREATE TEMP VIEW passages AS SELECT 0 AS id, 0 AS document, 0 AS idx, 0 AS first_token, 0 AS end_token,
@@ -194,9 +198,9 @@ std::set<Object> objects(SQLite::Database& db)
 {
     std::set<Object> all;
     SQLite::Statement query(db, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema "
-                                "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT IN "
+                                "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND NOT (type = 'table' AND name IN "
                                 "('passage_texts_data', 'passage_texts_idx', 'passage_texts_content', "
-                                "'passage_texts_docsize', 'passage_texts_config')");
+                                "'passage_texts_docsize', 'passage_texts_config'))");
     while (query.executeStep())
         all.emplace(query.getColumn(0).getString(), query.getColumn(1).getString(), query.getColumn(2).getString());
     return all;
@@ -244,6 +248,24 @@ void check_schema(SQLite::Database& db, int version)
     for (int step = 0; step < version; ++step)
         expected.exec(migrations[step].sql);
     if (objects(db) != objects(expected)) refuse(db, Text("its tables are not those of a Palimpsest database"));
+}
+
+// SQLite drops no index whose structure it cannot read, so the structure becomes that of an empty index first.
+void discard_passages(SQLite::Database& db)
+{
+    const struct Writable { // the tables that FTS5 keeps
+        explicit Writable(sqlite3* handle) : handle(handle) { set_defensive(0); }
+        ~Writable() { set_defensive(1); }
+        Writable(const Writable&) = delete;
+        Writable& operator=(const Writable&) = delete;
+        void set_defensive(int on) const { sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, on, nullptr); }
+        sqlite3* handle;
+    } writable(db.getHandle());
+    db.exec("DELETE FROM passage_texts_idx; DELETE FROM passage_texts_data; "
+            "INSERT INTO passage_texts_data(id, block) VALUES(1, x''), (10, x'00000000000000'); "
+            "DROP TABLE passage_texts");
+    db.exec(PALIMPSEST_PASSAGE_TEXTS);
+    db.exec("DELETE FROM indexed_documents; DELETE FROM passages;");
 }
 
 void add_compatibility_views(SQLite::Database& db, int version)

@@ -15,6 +15,9 @@ int version_of(SQLite::Database& db);
 void migrate(SQLite::Database& db);
 // Checks that tables, columns and indexes are exactly those of `version`. Throws Error (Failed, PAL-DB-02).
 void check_schema(SQLite::Database& db, int version);
+// Removes all passages, and replaces their index, which is damaged, by an empty one: documents will be indexed
+// again. Within a transaction.
+void discard_passages(SQLite::Database& db);
 // Creates temporary views so that a read-only connection can query an older version like the newest. Writes
 // nothing.
 void add_compatibility_views(SQLite::Database& db, int version);

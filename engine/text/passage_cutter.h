@@ -1,16 +1,20 @@
 // Cuts a document into passages of about a paragraph, which are searched and read again one by one.
 //
-// The passages cover the document in order and without gaps, in whole tokens. A heading always begins a passage,
-// and no passage extends beyond the next one. Short paragraphs are joined until they have 80 tokens. What is longer
-// than 240 is cut at the last end of a sentence that leaves at least 80, else between words, else between
-// characters; only the last passage before a heading, or of the document, may be shorter than 80.
+// The passages cover the document in order and without gaps, in whole tokens. A heading begins a passage, unless
+// only headings stand before it; otherwise no passage extends beyond the next heading. Short paragraphs are joined
+// until they have 80 tokens. What is longer than 240 is cut at the last end of a sentence that leaves at least 80,
+// else between words, else between characters. Only the last passage before a heading, or of the document, may be
+// shorter than 80.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine {
 
@@ -39,36 +43,46 @@ public:
     std::vector<Passage> take();
 
 private:
-    // A place where a passage may begin, in order of preference.
+    // What may begin a passage, in order of preference.
     enum class Break { Word, Sentence, Paragraph, Heading };
-    struct Place {
-        uint64_t at = 0; // a byte when found in text, then the token that contains it
+    struct FoundBreak {
+        uint64_t byte = 0;
+        Break kind = Break::Word;
+    };
+    struct TokenBreak {
+        uint64_t token = 0; // contains the byte
         Break kind = Break::Word;
     };
 
-    void scan(char c);
-    Break break_before(char c) const;
+    void scan(char32_t character, size_t bytes);
     void add_token(uint64_t end);
-    void begin_at(const Place& place);
+    void begin_with(Break kind);
+    bool has_only_headings() const;
     uint64_t best_cut() const;
     uint64_t character_start(uint64_t token) const;
     void cut_before(uint64_t token);
     uint64_t start_of(uint64_t token) const; // in bytes
+    void forget_text();
 
     std::vector<uint64_t> headings_;
     size_t next_heading_ = 0; // in text
     int64_t section_ = -1;    // of the passage that is being collected
 
-    // The text from the first byte of that passage on, and what the scanner knows of its end.
-    std::string text_;
-    uint64_t text_begin_ = 0, scanned_ = 0;
-    int line_ends_ = 0; // in the white space before the next character
-    bool after_space_ = true;
-    std::vector<Place> found_; // in text whose tokens were not pushed yet
+    std::string text_; // from text_origin_ on; the passage begins at text_begin_
+    uint64_t text_origin_ = 0, text_begin_ = 0, scanned_ = 0;
+
+    // What stands before the next character.
+    Utf8Decoder decoder_;
+    int line_ends_ = 0; // in the white space
+    bool after_space_ = true, in_heading_ = false;
+    bool after_sentence_ = false,
+         after_wide_stop_ = false; // a full stop and what closes it, then perhaps white space
+    std::deque<FoundBreak> found_; // in text whose tokens were not pushed yet
 
     uint64_t first_ = 0, tokens_ = 0;  // first token of the passage, and the number of tokens so far
     std::vector<uint64_t> token_ends_; // of the passage
-    std::vector<Place> breaks_;        // within the passage
+    std::vector<TokenBreak> breaks_;   // within the passage
+    bool begins_with_heading_ = false;
     std::vector<Passage> complete_;
 };
 

@@ -16,7 +16,8 @@ struct PassageHit {
 
 // The best passages of these documents, best first: bm25 over content words, where a word of a heading counts half
 // as much as one of the text, and a part of the score of the better neighbour is added, since an answer often
-// stands behind the sentence that shares the question's words. Documents that are not indexed have none.
+// stands behind the sentence that shares the question's words. Documents that are not indexed have none. How rare a
+// word is and how long passages are is taken from the whole database. `limit`: at most so many passages.
 std::vector<PassageHit> search_passages(Database& database, std::string_view question,
                                         std::span<const int64_t> documents, size_t limit = 64);
 

@@ -7,31 +7,46 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr std::string_view function_words[] = {
-    "a",          "about",     "above",   "after",   "again",   "all",    "also",  "although", "am",     "among",
-    "an",         "and",       "another", "any",     "anyone",  "are",    "as",    "at",       "be",     "because",
-    "been",       "before",    "being",   "between", "both",    "but",    "by",    "can",      "could",  "did",
-    "do",         "does",      "done",    "during",  "each",    "either", "else",  "ever",     "every",  "for",
-    "from",       "had",       "has",     "have",    "having",  "he",     "her",   "here",     "hers",   "herself",
-    "him",        "himself",   "his",     "how",     "however", "i",      "if",    "in",       "into",   "is",
-    "it",         "its",       "itself",  "just",    "may",     "me",     "might", "mine",     "more",   "most",
-    "much",       "must",      "my",      "myself",  "neither", "no",     "nor",   "not",      "of",     "off",
-    "on",         "only",      "onto",    "or",      "other",   "our",    "ours",  "out",      "over",   "own",
-    "s",          "say",       "says",    "shall",   "she",     "should", "since", "so",       "some",   "somebody",
-    "someone",    "something", "such",    "t",       "than",    "that",   "the",   "their",    "theirs", "them",
-    "themselves", "then",      "there",   "these",   "they",    "this",   "those", "through",  "to",     "too",
-    "under",      "until",     "up",      "upon",    "us",      "very",   "was",   "we",       "were",   "what",
-    "when",       "where",     "whether", "which",   "while",   "who",    "whom",  "whose",    "why",    "will",
-    "with",       "within",    "without", "would",   "you",     "your",   "yours", "yourself"};
+    "a",      "about",   "above",   "after",   "again",   "ain",     "all",      "also",    "although",
+    "am",     "among",   "an",      "and",     "another", "any",     "anyone",   "are",     "aren",
+    "as",     "at",      "be",      "because", "been",    "before",  "being",    "between", "both",
+    "but",    "by",      "can",     "could",   "couldn",  "d",       "did",      "didn",    "do",
+    "does",   "doesn",   "don",     "done",    "during",  "each",    "either",   "else",    "ever",
+    "every",  "for",     "from",    "had",     "hadn",    "has",     "hasn",     "have",    "haven",
+    "having", "he",      "her",     "here",    "hers",    "herself", "him",      "himself", "his",
+    "how",    "however", "i",       "if",      "in",      "into",    "is",       "isn",     "it",
+    "its",    "itself",  "just",    "ll",      "m",       "may",     "me",       "might",   "mine",
+    "more",   "most",    "much",    "must",    "my",      "myself",  "neither",  "no",      "nor",
+    "not",    "of",      "off",     "on",      "only",    "onto",    "or",       "other",   "our",
+    "ours",   "out",     "over",    "own",     "re",      "s",       "say",      "says",    "shall",
+    "she",    "should",  "shouldn", "since",   "so",      "some",    "somebody", "someone", "something",
+    "such",   "t",       "than",    "that",    "the",     "their",   "theirs",   "them",    "themselves",
+    "then",   "there",   "these",   "they",    "this",    "those",   "through",  "to",      "too",
+    "under",  "until",   "up",      "upon",    "us",      "ve",      "very",     "was",     "wasn",
+    "we",     "were",    "weren",   "what",    "when",    "where",   "whether",  "which",   "while",
+    "who",    "whom",    "whose",   "why",     "will",    "with",    "within",   "without", "won",
+    "would",  "wouldn",  "you",     "your",    "yours",   "yourself"};
 static_assert(std::is_sorted(std::begin(function_words), std::end(function_words)));
 
-constexpr size_t max_word_bytes = 64;
+constexpr size_t max_word_bytes = 64; // longer ones are no words
 
 bool is_upper_case(char c)
 {
     return c >= 'A' && c <= 'Z';
 }
 
-// Letters beyond ASCII are left to FTS5, which also knows which of them are punctuation.
+// The length of the punctuation mark or space beyond ASCII that the text begins with; 0 if it begins with something
+// else. FTS5 also separates words there, but within one quoted word of a query it would want them side by side.
+size_t wide_mark(std::string_view text)
+{
+    const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
+    if (byte(0) == 0xC2 && (byte(1) == 0xA0 || byte(1) == 0xAB || byte(1) == 0xBB))
+        return 2;                                                          // no-break space, quotes
+    if (byte(0) == 0xE2 && (byte(1) == 0x80 || byte(1) == 0x81)) return 3; // U+2000 to U+207F: dashes, quotes, dots
+    return byte(0) == 0xE3 && byte(1) == 0x80 ? 3 : 0;                     // U+3000 to U+303F, likewise
+}
+
+// Other letters beyond ASCII are left to FTS5.
 bool is_in_word(char c)
 {
     return (static_cast<unsigned char>(c) & 0x80) != 0 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
@@ -51,53 +66,63 @@ bool is_function_word(std::string_view word)
     return std::binary_search(std::begin(function_words), std::end(function_words), word);
 }
 
+void add_new(std::vector<std::string>& list, const std::string& text)
+{
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
 // Collects the capitalised words that stand one behind another, with nothing but spaces between.
 class NameCollector {
 public:
+    explicit NameCollector(std::vector<std::string>& names) : names_(names) {}
     void add(std::string_view word, bool is_name)
     {
         if (!is_name) return end();
+        if (words_ == WordQuery::max_name_words) end();
         name_ += (name_.empty() ? "" : " ") + in_small_letters(word);
         ++words_;
     }
     void end()
     {
-        if (words_ > 1) names_.push_back(std::move(name_));
+        if (words_ > 1 && names_.size() < WordQuery::max_names) add_new(names_, name_);
         name_.clear();
         words_ = 0;
     }
-    std::vector<std::string> take() { return std::move(names_); }
 
 private:
+    std::vector<std::string>& names_;
     std::string name_;
-    int words_ = 0;
-    std::vector<std::string> names_;
+    size_t words_ = 0;
 };
+
+// Removes the next word from the text and returns it; empty if a mark or a space was removed.
+std::string_view take_word(std::string_view& text)
+{
+    size_t end = 0;
+    while (end < text.size() && is_in_word(text[end]) && wide_mark(text.substr(end)) == 0)
+        ++end;
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(end > 0 ? end : std::max<size_t>(1, wide_mark(text)));
+    return word;
+}
 
 } // namespace
 
 WordQuery word_query(std::string_view question)
 {
     WordQuery query;
-    NameCollector names;
-    for (size_t at = 0; at < question.size() && query.words.size() < WordQuery::max_words;) {
-        if (!is_in_word(question[at])) {
-            if (question[at] != ' ') names.end();
-            ++at;
-            continue;
-        }
-        const size_t begin = at;
-        while (at < question.size() && is_in_word(question[at]))
-            ++at;
-        const std::string_view word = question.substr(begin, std::min(at - begin, max_word_bytes));
-        std::string small = in_small_letters(word);
+    NameCollector names(query.names);
+    while (!question.empty() && query.words.size() < WordQuery::max_words) {
+        const bool is_space = question.front() == ' ';
+        const std::string_view word = take_word(question);
+        if (word.empty() && !is_space) names.end();
+        if (word.empty() || word.size() > max_word_bytes) continue;
+        const std::string small = in_small_letters(word);
         const bool counts = !is_function_word(small);
         names.add(word, counts && is_upper_case(word[0]));
-        if (counts && std::find(query.words.begin(), query.words.end(), small) == query.words.end())
-            query.words.push_back(std::move(small));
+        if (counts) add_new(query.words, small);
     }
     names.end();
-    query.names = names.take();
     return query;
 }
 

@@ -218,11 +218,14 @@ int64_t SessionDocuments::import(Document& document, bool first_text)
                     });
     finder.finish();
     add_sections();
-    return import.finish({.words = document.words(),
-                          .invalid_sequences = coverage.invalid_sequences,
-                          .nul_characters = coverage.nul_characters,
-                          .source_bytes = document.source_bytes(),
-                          .source_hash = document.source_hash()});
+    const auto id = import.finish({.words = document.words(),
+                                   .invalid_sequences = coverage.invalid_sequences,
+                                   .nul_characters = coverage.nul_characters,
+                                   .source_bytes = document.source_bytes(),
+                                   .source_hash = document.source_hash()},
+                                  [&] { return !context_.listener.stop().stop_requested(); });
+    if (!id) throw Interrupted{Text("stopped while storing {0}; run it again to start over", document.title())};
+    return *id;
 }
 
 // Feeds stored ids, so they must come from the tokenizer of this session's model.

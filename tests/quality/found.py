@@ -4,7 +4,8 @@
     found.py PROGRAM FOLDER_OF_BOOKS [QUESTIONS.json...] [--model MODEL] [--tokens 512,1024,2048] [--json FILE]
 
 The sets of questions are those of tests/quality/questions (check_questions.py says what they hold) whose book is in the
-folder. Each book is stored by `palimpsest read`, which is stopped as soon as the text is stored: finding needs no cache.
+folder. Each book is stored by `palimpsest read` in a database of its own, since how rare a word is counts in the whole
+database; reading is stopped as soon as the text is stored, because finding needs no cache.
 A question counts if all of its evidence is in the passages that `palimpsest find --tokens N` prints. Prints the shares
 with their 95 % intervals (Wilson), and how long storing and finding took.
 """
@@ -39,10 +40,12 @@ class Program:
         self.model = ["--model", model] if model else []
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
         self.environment.update(XDG_CONFIG_HOME=folder, XDG_DATA_HOME=os.environ.get("XDG_DATA_HOME") or
-                                os.path.expanduser("~/.local/share"), PALIMPSEST_DB=os.path.join(folder, "found.db"))
+                                os.path.expanduser("~/.local/share"))
+        self.folder = folder
 
     def store(self, book, session):
         """Stores a book, and returns the seconds until its first chunk was computed."""
+        self.environment["PALIMPSEST_DB"] = os.path.join(self.folder, f"{session}.db")
         begin = time.monotonic()
         command = [*self.program, "read", str(book), "--session", session, "--events", "--budget", "64", "--chunk", "64",
                    *self.model]

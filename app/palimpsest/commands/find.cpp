@@ -49,7 +49,8 @@ public:
     {
         open(console);
         const std::vector<int64_t> documents = searched_documents(*store_);
-        const auto hits = storage::search_passages(store_->database, question_, documents);
+        const size_t limit = tokens_ / tokens_per_hit + 1;
+        const auto hits = storage::search_passages(store_->database, question_, documents, limit);
         const auto chosen = storage::choose_passages(hits, tokens_);
         if (json_) return print_json(documents, chosen, console);
         for (const PassageHit& hit : chosen)
@@ -58,21 +59,46 @@ public:
     }
 
 private:
-    // Documents that an earlier version imported are indexed first, for which the database is opened to write.
+    static constexpr uint64_t tokens_per_hit = 16; // fewer than a passage has, so that enough hits are there
+
+    // Documents that lack their passages are indexed first, for which the database is opened to write. What cannot
+    // be indexed is left out, and named.
     void open(Console& console)
     {
         store_ = open_store(database_, Access::Read, console.stop);
         if (unindexed(*store_).empty()) return;
         store_.reset();
-        store_ = open_store(database_, Access::Write, console.stop);
-        for (const int64_t document : unindexed(*store_)) {
-            write_note(console, false,
-                       Text("indexing the words of {0}, once", visible(store_->library.get(document).title)));
-            const bool is_done = PassageIndex(store_->database).build(document, [&](uint64_t) {
-                return !console.stop.stop_requested();
-            });
-            if (!is_done) throw Interrupted{Text("stopped while indexing; run it again to start over")};
+        try {
+            store_ = open_store(database_, Access::Write, console.stop);
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::Busy && error.code() != ErrorCode::NewerDatabase) throw;
+            store_ = open_store(database_, Access::Read, console.stop);
+            for (const int64_t document : unindexed(*store_))
+                leave_out(document, error, console);
+            return;
         }
+        for (const int64_t document : unindexed(*store_))
+            index(document, console);
+    }
+
+    void index(int64_t document, Console& console)
+    {
+        const std::string title = visible(store_->library.get(document).title);
+        write_note(console, false, Text("indexing the words of {0}, once", title));
+        try {
+            const auto go_on = [&](uint64_t) { return !console.stop.stop_requested(); };
+            if (!PassageIndex(store_->database).build(document, go_on))
+                throw Interrupted{Text("stopped while indexing; run it again to start over")};
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::DamagedDocument) throw;
+            leave_out(document, error, console);
+        }
+    }
+
+    void leave_out(int64_t document, const Error& why, Console& console)
+    {
+        write_note(console, false,
+                   Text("{0} is not searched: {1}", visible(store_->library.get(document).title), why.text()));
     }
 
     std::vector<int64_t> searched_documents(Store& store) const

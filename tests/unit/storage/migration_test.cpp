@@ -51,13 +51,13 @@ std::shared_ptr<const engine::Model> model()
     return loaded;
 }
 
-// A copy of a database that a program with schema 1 wrote, in its own folder.
+// A copy of a database that a program with an older schema wrote, in its own folder.
 class Sample {
 public:
-    explicit Sample(const fs::path& parent = fs::temp_directory_path()) : folder_(parent)
+    explicit Sample(int schema, const fs::path& parent = fs::temp_directory_path()) : folder_(parent)
     {
         folder_.clear();
-        fs::copy_file(fixtures / "databases/schema-1.db", file());
+        fs::copy_file(fixtures / ("databases/schema-" + std::to_string(schema) + ".db"), file());
         fs::permissions(file(), fs::perms::owner_read | fs::perms::owner_write);
     }
     fs::path file() const { return folder_.file(); }
@@ -120,36 +120,37 @@ std::set<uint8_t> state_formats(Database& database)
     return formats;
 }
 
-// Checks the content of the sample, whatever its schema version.
-void check_content(Database& database)
+// Checks the content of the sample that was written with this schema, whatever its version is now.
+void check_content(Database& database, int schema)
 {
     REQUIRE(Conversations(database).list().size() == 3);
     check_session(database, "book", 2, 1480);
     check_session(database, "a copy", 2, 1480);
     check_session(database, "talk", 4, 67);
-    CHECK(state_formats(database) == std::set<uint8_t>{1});
+    CHECK(state_formats(database) == std::set<uint8_t>{schema == 1 ? uint8_t{1} : uint8_t{3}});
     Library library(database);
     REQUIRE(library.list().size() == 1);
     const DocumentInfo book = library.list()[0];
     CHECK(book.title == "book");
     CHECK(library.verify(book.id) == 1442);
-    CHECK(book.source_bytes == -1);
-    CHECK(book.source_hash == 0);
+    CHECK(book.source_bytes == (schema == 1 ? -1 : 2000));
+    CHECK((book.source_hash == 0) == (schema == 1));
     CHECK(library.text_block(book.id, 0).size() == 2000);
 }
 
 } // namespace
 
-TEST_CASE("a database of schema 1 is migrated to the newest schema with all its content")
+TEST_CASE("a database of an older schema is migrated to the newest with all its content")
 {
-    const Sample sample;
+    const int schema = GENERATE(1, 2);
+    const Sample sample(schema);
     {
         SQLite::Database before(sample.file().string(), SQLite::OPEN_READWRITE);
         before.exec("INSERT INTO pins(session, first, last) VALUES(1, 3, 9)");
     }
     Database database(sample.file(), Database::Access::Write);
     CHECK(version_of(database.sql()) == schema_version);
-    check_content(database);
+    check_content(database, schema);
     const auto pins = Conversations(database).pins(1);
     REQUIRE(pins.size() == 1);
     CHECK(pins[0].first == 3);
@@ -161,8 +162,8 @@ TEST_CASE("a database of schema 1 is migrated to the newest schema with all its 
     const fs::path backup = before_schema(sample.file(), schema_version);
     CHECK(backup.parent_path() == backup_folder(sample.file()));
     Database before(backup, Database::Access::Read);
-    CHECK(version_of(before.sql()) == 1);
-    check_content(before);
+    CHECK(version_of(before.sql()) == schema);
+    check_content(before, schema);
     CHECK(fs::status(backup).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
     CHECK(fs::status(backup.parent_path()).permissions() == fs::perms::owner_all);
 }
@@ -170,7 +171,7 @@ TEST_CASE("a database of schema 1 is migrated to the newest schema with all its 
 TEST_CASE("an older database that is damaged or not ours is not migrated")
 {
     const auto migrated = [](const char* harm) {
-        const Sample sample;
+        const Sample sample(1);
         {
             SQLite::Database raw(sample.file().string(), SQLite::OPEN_READWRITE);
             raw.exec(harm);
@@ -192,7 +193,7 @@ namespace {
 
 // After an interrupted or refused migration: the database is old or new, complete, and becomes new when it is
 // opened.
-void check_old_or_new(const fs::path& file)
+void check_old_or_new(const fs::path& file, int schema)
 {
     const fs::path backup = before_schema(file, schema_version);
     int version = 0;
@@ -200,13 +201,13 @@ void check_old_or_new(const fs::path& file)
         Database found(file, Database::Access::Read);
         version = version_of(found.sql());
         check_rows(found);
-        REQUIRE((version == 1 || version == schema_version));
+        REQUIRE((version == schema || version == schema_version));
         REQUIRE(found.sql().execAndGet("PRAGMA integrity_check").getString() == "ok");
     }
-    REQUIRE((version == 1 || fs::exists(backup)));
+    REQUIRE((version == schema || fs::exists(backup)));
     if (fs::exists(backup)) {
         Database copy(backup, Database::Access::Read);
-        REQUIRE(version_of(copy.sql()) == 1);
+        REQUIRE(version_of(copy.sql()) == schema);
         check_rows(copy);
     }
     Database again(file, Database::Access::Write);
@@ -249,19 +250,19 @@ bool dies_at(int nth, const fs::path& file)
 
 TEST_CASE("V17: killed at any statement, a migration leaves the old database or the new one")
 {
-    const int step = at_ci_level() ? 4 : 1;
+    const int schema = GENERATE(1, 2), step = at_ci_level() ? 4 : 1;
     int old = 0, renewed = 0;
     for (int nth = 1;; nth += step) {
         INFO("statement " << nth);
-        const Sample sample(quick_folder());
+        const Sample sample(schema, quick_folder());
         if (!dies_at(nth, sample.file())) break;
         int version = 0;
         {
             Database found(sample.file(), Database::Access::Read);
             version = version_of(found.sql());
         }
-        ++(version == 1 ? old : renewed);
-        check_old_or_new(sample.file());
+        ++(version == schema ? old : renewed);
+        check_old_or_new(sample.file(), schema);
     }
     CHECK(old * step > 20);
     CHECK((old + renewed) * step > 40);
@@ -270,23 +271,24 @@ TEST_CASE("V17: killed at any statement, a migration leaves the old database or 
 TEST_CASE("V17: whichever call to the disk fails, a migration leaves the old database or the new one")
 {
     FaultVfs disk;
+    const int schema = 2; // the newest older one: all of them take the same steps at the end
     const auto open = [](const fs::path& file) { Database(file, Database::Access::Write); };
     for (const Fault fault : tests::every_fault) {
         disk.arm(fault, 0, false);
-        open(Sample(quick_folder()).file());
+        open(Sample(schema, quick_folder()).file());
         const uint64_t calls = disk.calls();
         uint64_t refused = 0;
         for (const bool persistent : {false, true})
             for (uint64_t nth = 1; nth <= calls; nth += stride()) {
                 INFO(name_of(fault) << (persistent ? " from call " : " at call ") << nth << " of " << calls);
-                const Sample sample(quick_folder());
+                const Sample sample(schema, quick_folder());
                 disk.arm(fault, nth, persistent);
                 const std::string code = refusal([&] { open(sample.file()); });
                 disk.heal();
                 INFO(code);
                 REQUIRE((code.empty() || documented().count(code) == 1));
                 refused += !code.empty();
-                check_old_or_new(sample.file());
+                check_old_or_new(sample.file(), schema);
             }
         REQUIRE(calls > 0);
         if (fault == Fault::ShortRead) CHECK(refused == 0); // short reads are continued
@@ -296,12 +298,13 @@ TEST_CASE("V17: whichever call to the disk fails, a migration leaves the old dat
 
 TEST_CASE("an older database is read without migration, and an older export is imported")
 {
-    const Sample sample;
+    const int schema = GENERATE(1, 2);
+    const Sample sample(schema);
     {
         Database reader(sample.file(), Database::Access::Read);
-        check_content(reader);
+        check_content(reader, schema);
         CHECK(Conversations(reader).pins(1).empty());
-        CHECK(version_of(reader.sql()) == 1);
+        CHECK(version_of(reader.sql()) == schema);
     }
     {
         SQLite::Database one(sample.file().string(), SQLite::OPEN_READWRITE);
@@ -311,14 +314,14 @@ TEST_CASE("an older database is read without migration, and an older export is i
     tests::ScratchDatabase newest;
     CHECK(import_session(*newest, sample.file(), "") == "book");
     check_session(*newest, "book", 2, 1480);
-    CHECK(Library(*newest).list().at(0).source_bytes == -1);
+    CHECK(Library(*newest).list().at(0).source_bytes == (schema == 1 ? -1 : 2000));
     REQUIRE(Conversations(*newest).pins(Conversations(*newest).get("book").id).size() == 1);
 }
 
 TEST_CASE("Q11: a damaged backup never gets its final name")
 {
     FaultVfs disk;
-    const Sample sample(quick_folder());
+    const Sample sample(1, quick_folder());
     Database database(sample.file(), Database::Access::Write);
     const fs::path backup = backup_folder(sample.file()) / "palimpsest-daily-2026-11-20.db";
     const auto make = [&] { back_up(database.sql(), backup); };

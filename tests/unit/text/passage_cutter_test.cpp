@@ -87,8 +87,10 @@ Document random_document(std::mt19937& random)
     const int parts = static_cast<int>(random() % 30);
     for (int i = 0; i < parts; ++i) {
         const auto kind = random() % 10;
-        if (kind == 0) made.headings.push_back(made.text.size());
-        if (kind == 1) {
+        if (kind == 0) {
+            made.headings.push_back(made.text.size());
+            made.text += "Heading";
+        } else if (kind == 1) {
             made.text += std::string(1 + random() % 4000, 'x');
         } else {
             const int count = 1 + static_cast<int>(random() % (kind < 5 ? 30 : 400));
@@ -135,6 +137,50 @@ TEST_CASE("a heading begins a passage, and none extends beyond the next")
     CHECK(passages(document("Title\n\ntext", {0})).front().section == 0);
 }
 
+TEST_CASE("headings that follow each other begin one passage, which belongs to the last")
+{
+    const std::string text = "Part One\n\nChapter I\n\n" + words(20);
+    const auto all = passages(document(text + "\n\nChapter II\n\n" + words(9), {0, 10, text.size() + 2}));
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].section == 1);
+    CHECK(all[0].text == text);
+    CHECK(all[1].section == 2);
+}
+
+TEST_CASE("tokens without text are part of a passage, and make none of their own")
+{
+    Document made{"Title\n\nOne two.", {0}, {0, 0, 5, 7, 10, 10, 15}};
+    const auto all = passages(made);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].section == 0);
+    CHECK(all[0].end_token == 7);
+    CHECK(sizes(passages(document(" \n \n\n "))).size() == 1);
+}
+
+TEST_CASE("the end of a sentence may be closed by quotation marks and brackets, and needs a mark of its own")
+{
+    const auto cut_after = [](const std::string& end) {
+        return sizes(passages(document(words(99) + " " + end + " Next " + words(300)))).front();
+    };
+    for (const std::string end : {"it.", "it!", "it?", "it\u2026", "it.\"", "it.'", "it.)", "it.]", "it.\u201D",
+                                  "it.\u2019)", "it.\u00BB", "it!\"", "it\u061F"})
+        CHECK(cut_after(end) == 100);
+    for (const std::string end :
+         {"it", "it,", "it.x", "\u0434\u043E\u043A\u0442\u043E\u0440", "\u00E6", "it:", "\"it\""})
+        CHECK(cut_after(end) == 240);
+}
+
+TEST_CASE("the time to cut a document grows with its length only")
+{
+    // Ten megabytes, pushed as stored: with a cost per token that grows with the text ahead, this takes minutes.
+    const std::string text = words(2'000'000, "a b.c");
+    PassageCutter cutter({});
+    cutter.push(text);
+    cutter.push(word_tokens(text));
+    cutter.finish();
+    CHECK(cutter.take().size() > 10'000);
+}
+
 TEST_CASE("a long paragraph is cut at the last end of a sentence that fits")
 {
     const std::string sentence = words(59) + " end.", quoted = words(59) + " end.\"";
@@ -154,11 +200,17 @@ TEST_CASE("a word without end is cut between characters")
         wide += "\u4E2D"; // three bytes, so that most tokens end within a character
     for (const Passage& passage : passages(document(wide)))
         CHECK((static_cast<unsigned char>(passage.text[0]) & 0xC0) != 0x80);
-    std::string sentences;
+    Document sentences; // a token per character
     for (int i = 0; i < 300; ++i)
-        sentences += "\u4E2D\u4E2D\u4E2D\u3002\uFF2F";
-    for (const Passage& passage : passages(document(sentences)))
-        CHECK(passage.text.size() < 8 * 241);
+        for (const char* character :
+             {"\u4E2D", "\u4E2D", "\u3002", "\u300D"}) { // a closing bracket behind the stop
+            sentences.text += character;
+            sentences.token_ends.push_back(sentences.text.size());
+        }
+    const auto cut = passages(sentences);
+    CHECK(cut.size() == 5);
+    for (const Passage& passage : cut)
+        CHECK(passage.text.ends_with("\u3002\u300D"));
 }
 
 TEST_CASE("passages cover a document in order, within their limits, however it is divided")
@@ -179,11 +231,19 @@ TEST_CASE("passages cover a document in order, within their limits, however it i
             REQUIRE(token - passage.first_token <= PassageCutter::max_tokens);
             const bool is_last = i + 1 == all.size() || all[i + 1].section != passage.section;
             if (!is_last) REQUIRE(token - passage.first_token >= PassageCutter::min_tokens);
-            // Its section is that of the last heading whose token is not behind it.
-            const auto begun = std::count_if(made.headings.begin(), made.headings.end(), [&](uint64_t heading) {
-                return heading < made.token_ends[passage.first_token];
-            });
-            REQUIRE(passage.section == begun - 1);
+            // Its section is that of the last heading in it or, without one, before it; text stands behind headings
+            // only.
+            const auto begun = [&](uint64_t end) {
+                return std::count_if(made.headings.begin(), made.headings.end(),
+                                     [&](uint64_t heading) { return heading < end; });
+            };
+            REQUIRE(passage.section == begun(passage.end_byte) - 1);
+            const auto inside = begun(passage.end_byte) - begun(made.token_ends[passage.first_token]);
+            if (inside > 0) {
+                const uint64_t last = made.headings[static_cast<size_t>(passage.section)];
+                REQUIRE(made.text.substr(passage.first_byte, last - passage.first_byte).find("word") ==
+                        std::string::npos);
+            }
         }
         REQUIRE(token == made.token_ends.size());
         REQUIRE(text == made.text);
