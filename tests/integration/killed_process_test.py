@@ -49,14 +49,15 @@ def writes_in(log):
 
 
 def inside_transactions(writes):
-    """Writes to the write-ahead log, except the first of each transaction: a program that is killed just before one of
-    them leaves an incomplete transaction."""
+    """Writes to the write-ahead log, except the first and the last of each transaction: a program that is killed just
+    before one of the others leaves frames without a commit. The last write is the page of the frame that commits; where a
+    log is used again, older bytes stand in its place, and only the checksum tells that the frame is incomplete."""
     inside, group = [], []
     for write in writes:
         if write.path.endswith("-wal") and write.call == "pwrite64":
             group.append(write)
         elif write.path.endswith("-wal"):
-            inside += group[1:]
+            inside += group[1:-1]
             group = []
     return inside
 
