@@ -343,7 +343,56 @@ int64_t Conversations::add_message(int64_t session, const Message& message)
         insert.bind(8, message.created_ms ? message.created_ms : now_ms());
         insert.exec();
         db_.count_written(message.text.size() + bytes_of(message.ids).size());
-        return db_.last_row();
+        const int64_t id = db_.last_row();
+        add_read_again(id, message.read_again);
+        return id;
+    });
+}
+
+void Conversations::add_read_again(int64_t message, const std::vector<ReadAgain>& passages)
+{
+    for (const ReadAgain& passage : passages) {
+        auto insert = db_.statement("INSERT INTO read_again(message, at, document, first_token, end_token, held) "
+                                    "VALUES(?, ?, ?, ?, ?, ?)");
+        insert.bind(1, message);
+        insert.bind(2, static_cast<int64_t>(passage.at));
+        insert.bind(3, passage.document);
+        insert.bind(4, static_cast<int64_t>(passage.first_token));
+        insert.bind(5, static_cast<int64_t>(passage.end_token));
+        insert.bind(6, passage.held);
+        insert.exec();
+    }
+}
+
+std::vector<ReadAgain> Conversations::read_again_by(int64_t message)
+{
+    std::vector<ReadAgain> all;
+    auto query = db_.statement("SELECT document, first_token, end_token, at, held FROM read_again "
+                               "WHERE message = ? ORDER BY at");
+    query.bind(1, message);
+    while (query.executeStep())
+        all.push_back({.document = query.getColumn(0).getInt64(),
+                       .first_token = static_cast<uint64_t>(query.getColumn(1).getInt64()),
+                       .end_token = static_cast<uint64_t>(query.getColumn(2).getInt64()),
+                       .at = static_cast<uint64_t>(query.getColumn(3).getInt64()),
+                       .held = query.getColumn(4).getDouble()});
+    return all;
+}
+
+std::vector<ReadAgain> Conversations::read_again(std::span<const StreamPart> stream)
+{
+    return db_.guarded([&] {
+        std::vector<ReadAgain> all;
+        uint64_t begin = 0;
+        for (const StreamPart& part : stream) {
+            if (const StreamMessage* message = message_in(part); message && message->id)
+                for (ReadAgain& passage : read_again_by(*message->id)) {
+                    passage.at += begin;
+                    all.push_back(passage);
+                }
+            begin += tokens_of(part);
+        }
+        return all;
     });
 }
 
@@ -380,6 +429,8 @@ std::vector<Message> Conversations::messages(int64_t session)
         query.bind(1, session);
         while (query.executeStep())
             all.push_back(message_of(query));
+        for (Message& message : all)
+            load_read_again(message);
         return all;
     });
 }
@@ -390,8 +441,20 @@ std::optional<Message> Conversations::message(int64_t id)
         auto query = db_.statement(message_by_id);
         query.bind(1, id);
         if (!query.executeStep()) return std::nullopt;
-        return message_of(query);
+        Message message = message_of(query);
+        load_read_again(message);
+        return message;
     });
+}
+
+// A passage that is not within the message's ids means that the record is damaged.
+void Conversations::load_read_again(Message& message)
+{
+    message.read_again = read_again_by(message.id);
+    for (const ReadAgain& passage : message.read_again)
+        if (passage.end_token < passage.first_token || passage.at > message.ids.size() ||
+            passage.tokens() > message.ids.size() - passage.at)
+            message.damaged = true;
 }
 
 void Conversations::replace_in_stream(int64_t session, int64_t message, int64_t with)

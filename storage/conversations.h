@@ -29,6 +29,16 @@ struct SessionInfo {
 enum class Role { User = 0, Assistant = 1 };
 enum class MessageState { Growing = 0, Complete = 1, Stopped = 2, Cut = 3 };
 
+// A passage of a document that a message reads again.
+struct ReadAgain {
+    int64_t document = 0;
+    uint64_t first_token = 0, end_token = 0; // of the document, half-open
+    uint64_t at = 0;                         // index in the message's ids of its first token
+    double held = 0;                         // share of its (layer, KV head, token) triples that was still kept
+
+    uint64_t tokens() const { return end_token - first_token; }
+};
+
 struct Message {
     int64_t id = 0;
     std::optional<int64_t> parent{};
@@ -36,6 +46,7 @@ struct Message {
     MessageState state = MessageState::Complete;
     std::string text{};
     std::vector<engine::TokenId> ids{};
+    std::vector<ReadAgain> read_again{}; // by `at`
     int64_t created_ms = 0;
     bool damaged = false; // text or ids do not match their checksum; must be shown as damaged
 };
@@ -77,12 +88,14 @@ public:
     std::vector<StreamPart> stream(int64_t session);
 
     int64_t add_message(int64_t session, const Message& message);
-    void update_message(const Message& message); // text, ids, state
+    void update_message(const Message& message); // text, ids, state; not read_again
     void stop_growing(int64_t session);          // marks messages that a crash left growing as stopped
     // Ordered by id: a message comes after its parent. Only the last of several messages with the same parent is
     // part of the stream; it replaced the others.
     std::vector<Message> messages(int64_t session);
     std::optional<Message> message(int64_t id);
+    // What the messages of the stream read again, with `at` as an index of the stream.
+    std::vector<ReadAgain> read_again(std::span<const StreamPart> stream);
     // Replaces `message` by `with` in the stream; both stay stored, with the same parent. REQUIRES: the stream ends
     // with `message`.
     void replace_in_stream(int64_t session, int64_t message, int64_t with);
@@ -108,6 +121,9 @@ public:
     int64_t insert(const SessionInfo& info); // create, within the caller's transaction
 
 private:
+    void add_read_again(int64_t message, const std::vector<ReadAgain>& passages);
+    std::vector<ReadAgain> read_again_by(int64_t message);
+    void load_read_again(Message& message);
     int64_t fork(int64_t session, const std::string& name, std::optional<int64_t> before);
 
     Database& db_;

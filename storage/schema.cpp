@@ -172,6 +172,22 @@ CREATE TABLE indexed_documents(
 CREATE TEMP VIEW indexed_documents AS SELECT 0 AS document, 0 AS passages WHERE 0;
 CREATE TEMP VIEW passages AS SELECT 0 AS id, 0 AS document, 0 AS idx, 0 AS first_token, 0 AS end_token,
     0 AS first_byte, 0 AS end_byte, 0 AS section WHERE 0;
+)sql"},
+    // 3 -> 4
+    {.sql = R"sql(
+-- Passages of documents that a message reads again; their tokens are among the message's ids.
+CREATE TABLE read_again(
+    message     INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE,
+    at          INTEGER NOT NULL, -- index in the message's ids of the first token
+    document    INTEGER NOT NULL REFERENCES documents(id),
+    first_token INTEGER NOT NULL, -- of the document, half-open
+    end_token   INTEGER NOT NULL,
+    held        REAL NOT NULL,    -- share of its kept (layer, head, token) triples before
+    PRIMARY KEY(message, at)) STRICT;
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW read_again AS SELECT 0 AS message, 0 AS at, 0 AS document, 0 AS first_token, 0 AS end_token,
+    0.0 AS held WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)

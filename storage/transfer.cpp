@@ -26,6 +26,8 @@ void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& 
         statement.bind(index);
     else if (value.isInteger())
         statement.bind(index, value.getInt64());
+    else if (value.isFloat())
+        statement.bind(index, value.getDouble());
     else if (value.isText())
         statement.bind(index, value.getString());
     else
@@ -74,6 +76,13 @@ private:
                             "VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}, {2, &messages_}}},
                  session_, &messages_);
+            for (const auto& [old, made] : messages_)
+                copy({.select = "SELECT 0, message, at, document, first_token, end_token, held FROM read_again "
+                                "WHERE message = ?",
+                      .insert = "INSERT INTO read_again(message, at, document, first_token, end_token, held) "
+                                "VALUES(?, ?, ?, ?, ?, ?)",
+                      .renamed = {{1, &messages_}, {3, &documents_}}},
+                     old, nullptr);
             copy({.select = "SELECT 0, session, idx, tokens, document, message, ids FROM stream WHERE session = ?",
                   .insert = "INSERT INTO stream(session, idx, tokens, document, message, ids) "
                             "VALUES(?, ?, ?, ?, ?, ?)",

@@ -171,7 +171,7 @@ private:
     bool written_ = false;
 };
 
-// Returns the arguments with the CPU as their device, and with --reread if they name a session.
+// Returns the arguments with the CPU as their device, and with --recompute if they name a session.
 std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
 {
     std::vector<std::string> result;
@@ -186,8 +186,8 @@ std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
         result.push_back(arguments[i]);
     }
     result.push_back("--device=cpu");
-    if (has_session && std::find(result.begin(), result.end(), "--reread") == result.end())
-        result.push_back("--reread"); // the CPU may be unable to restore the GPU's checkpoints
+    if (has_session && std::find(result.begin(), result.end(), "--recompute") == result.end())
+        result.push_back("--recompute"); // the CPU may be unable to restore the GPU's checkpoints
     return result;
 }
 

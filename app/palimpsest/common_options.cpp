@@ -149,6 +149,21 @@ void add_sampling_options(CLI::App& command, CommonOptions& o)
         ->check([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); });
 }
 
+void add_reread_options(CLI::App& command, CommonOptions& o)
+{
+    add(command, o, "reread", o.reread,
+        "read passages that a question is about again: auto: those that are not held well; always; never",
+        CLI::IsMember({"auto", "always", "never"}));
+    add(command, o, "reread-tokens", o.reread_tokens,
+        "tokens of the passages that are looked at for a question, at most half of the budget",
+        CLI::Range(uint32_t{1}, storage::RereadOptions::most_tokens));
+}
+
+storage::RereadOptions CommonOptions::rereading() const
+{
+    return {.mode = *storage::reread_mode(reread), .tokens = reread_tokens};
+}
+
 void add_system_option(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "system", o.system, "the system prompt: how the model is to answer; a session keeps it");
@@ -176,6 +191,7 @@ CLI::Option* add_session_option(CLI::App& command, std::string& name)
 std::vector<OptionOrigin> option_origins()
 {
     static_assert(engine::default_budget == 2048, "update the text of the budget");
+    static_assert(storage::RereadOptions::default_tokens == 1024, "update the text of reread-tokens");
     static const Described described[] = {{"model", Text("a model of the models folder, or the shipped one")},
                                           {"device", Text::verbatim("auto")},
                                           {"threads", Text("physical cores")},
@@ -193,6 +209,8 @@ std::vector<OptionOrigin> option_origins()
                                           {"min-p", Text::verbatim("0")},
                                           {"repeat-penalty", Text("1.1 to summarize, else 1")},
                                           {"max-tokens", Text("512 to summarize, 256 to ask")},
+                                          {"reread", Text::verbatim("auto")},
+                                          {"reread-tokens", Text::verbatim("1024")},
                                           {"system", Text("none but the model's own")}};
     std::vector<OptionOrigin> origins;
     for (const Described& d : described) {

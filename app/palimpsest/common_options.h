@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/text.h"
+#include "storage/session/rereading.h"
 #include "storage/session/session_choice.h"
 
 namespace CLI {
@@ -25,11 +26,16 @@ struct CommonOptions : storage::SessionChoice {
     bool events = false;
     bool require_complete = false;
     bool no_save = false;
+    std::string reread = "auto";
+    uint32_t reread_tokens = storage::RereadOptions::default_tokens;
+
+    storage::RereadOptions rereading() const;
 };
 
 void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd, compute
 void add_cache_options(CLI::App& command, CommonOptions& options); // policy, budget, chunk, positions, kv-type, pin
 void add_sampling_options(CLI::App& command, CommonOptions& options);
+void add_reread_options(CLI::App& command, CommonOptions& options);
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
 
 void add_system_option(CLI::App& command, CommonOptions& options);

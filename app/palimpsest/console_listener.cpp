@@ -2,6 +2,7 @@
 
 #include "app/palimpsest/output.h"
 #include "kernels/base/error_code.h"
+#include "storage/session/rereading.h"
 
 namespace palimpsest::app {
 
@@ -14,6 +15,18 @@ void ConsoleListener::progress(const storage::ReadingProgress& progress, const e
 {
     if (!progress_) progress_.emplace(console_, Progress::style_for(console_, events_));
     progress_->update(progress);
+}
+
+void ConsoleListener::found(const storage::Rereading& passages, storage::Store& store)
+{
+    rereading_ = passages.json(store);
+    if (events_) {
+        nlohmann::ordered_json event{{"event", "reread"}};
+        event.update(rereading_);
+        write_event(console_.err, event);
+    } else if (!passages.read.empty()) {
+        console_.err << visible(console_.wording.of(passages.sentence(store))) << std::endl;
+    }
 }
 
 void ConsoleListener::saved(uint64_t tokens_seen, uint64_t bytes_written)

@@ -2,8 +2,10 @@
 // device.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/palimpsest/console.h"
 #include "app/palimpsest/progress.h"
@@ -18,15 +20,20 @@ public:
 
     void note(const Text& sentence) override;
     void progress(const storage::ReadingProgress& progress, const engine::Session& session) override;
+    void found(const storage::Rereading& passages, storage::Store& store) override;
     void reading_ended() override { progress_.reset(); }
     void saved(uint64_t tokens_seen, uint64_t bytes_written) override;
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return console_.stop; }
 
+    // What was found for the last message, as JSON; null if nothing was looked for or found.
+    nlohmann::ordered_json take_rereading() { return std::exchange(rereading_, nullptr); }
+
 private:
     Console& console_;
     bool events_;
     std::optional<Progress> progress_; // of the current reading
+    nlohmann::ordered_json rereading_;
 };
 
 // Prints a note or an event to standard error.

@@ -183,6 +183,12 @@ std::vector<TokenId> ChatTemplate::next_document(std::string_view title) const
     return tokenizer_.encode(prepared(heading), false);
 }
 
+std::vector<TokenId> ChatTemplate::passage(std::string_view place, bool opens_turn) const
+{
+    const std::string heading = (opens_turn ? "[" : "\n\n[") + std::string(place) + "]\n";
+    return tokenizer_.encode(prepared(heading), opens_turn && message_takes_prefix_);
+}
+
 std::vector<TokenId> ChatTemplate::question(std::string_view text) const
 {
     return tokenizer_.encode(prepared(turn_.before_question + trimmed(text, false)), false);

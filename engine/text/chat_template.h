@@ -6,6 +6,10 @@
 //     open_user  DOCUMENT  next_document  DOCUMENT  question  close_user_open_assistant  ANSWER
 //     close_assistant_open_user  message  close_user_open_assistant  ANSWER  ...
 //
+// Passages of documents that are read again before a question are fed like documents:
+//
+//     close_assistant_open_user  passage  TEXT  passage  TEXT  question  close_user_open_assistant  ANSWER
+//
 // If the model has no template, or one that cannot be used, plain framing is used instead: `DOCUMENT\n\nQuestion:
 // ...\nAnswer:`. For an unusable template, warning() says why. A system prompt goes where the template puts it; if
 // the template has no place for it, before the first text.
@@ -53,6 +57,9 @@ public:
     bool document_is_first_text() const { return document_is_first_text_; }
     // Between two documents of one turn: "\n\nTITLE\n\n", or "\n\n" without a title.
     std::vector<TokenId> next_document(std::string_view title) const;
+    // Before a passage of a document that is read again: "[PLACE]" on a line of its own, after an empty line unless
+    // it opens the turn.
+    std::vector<TokenId> passage(std::string_view place, bool opens_turn) const;
     // A question about the preceding document, in the open user turn. Cleaned and normalised, like all user text.
     std::vector<TokenId> question(std::string_view text) const;
     // A user's message that follows no document. `at_start`: only open_user() precedes it.

@@ -57,9 +57,9 @@ void Checkpoints::refuse_without_reading(const Error& first) const
     const std::string count = format_count(planned);
     const auto time = rate_.time_to_read(planned);
     const Text reading =
-        time ? Text("its text is safe; choose {0} to read its {1} tokens again, about {2}", Setting::Reread, count,
-                    *time)
-             : Text("its text is safe; choose {0} to read its {1} tokens again", Setting::Reread, count);
+        time ? Text("its text is safe; choose {0} to read its {1} tokens again, about {2}", Setting::Recompute,
+                    count, *time)
+             : Text("its text is safe; choose {0} to read its {1} tokens again", Setting::Recompute, count);
     // The remedy of a damaged checkpoint is the same; those of other errors are alternatives.
     const bool is_only_way = first.code() == ErrorCode::DamagedSnapshot;
     throw Error(ErrorKind::Failed, first.code(), context_.subject(), first.text(),
@@ -95,7 +95,7 @@ bool Checkpoints::restore_newest()
             if (!first) first = error;
         }
     }
-    if (first && !context_.options.reread) refuse_without_reading(*first);
+    if (first && !context_.options.recompute) refuse_without_reading(*first);
     if (read_only) return false;
     for (const int64_t id : damaged) // other refused checkpoints may be usable on the device that made them
         store.snapshots.remove(id);

@@ -25,7 +25,8 @@ public:
     }
 
     // Restores the newest intact checkpoint. Returns false if there is none: the whole text must then be read
-    // again. If there are checkpoints but none can be used, throws Error (PAL-SNAP-02, 03) unless options.reread.
+    // again. If there are checkpoints but none can be used, throws Error (PAL-SNAP-02, 03) unless
+    // options.recompute.
     bool restore_newest();
     // Restores the newest checkpoint that has at most `tokens` tokens of the stream or, if there is none, a session
     // that has read nothing. Changes nothing that is stored.

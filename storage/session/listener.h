@@ -23,6 +23,9 @@ struct ReadingProgress {
     uint64_t bytes_written = 0;                // to the database since it was opened
 };
 
+struct Rereading;
+struct Store;
+
 class Listener {
 public:
     virtual ~Listener() = default;
@@ -32,6 +35,8 @@ public:
     virtual void progress(const ReadingProgress& /*progress*/, const engine::Session& /*session*/) {}
     // Called before a message is fed: the session state may be captured.
     virtual void message_starts(engine::Session& /*session*/) {}
+    // Called before a message is fed, if passages were found for it.
+    virtual void found(const Rereading& /*passages*/, Store& /*store*/) {}
     virtual void reading_ended() {} // reading completed or stopped; no more progress calls for it
     // The checkpoint with this many stream tokens is on stable storage.
     virtual void saved(uint64_t /*tokens_seen*/, uint64_t /*bytes_written*/) {}

@@ -103,6 +103,7 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
     };
     while (stream.next(tokens)) {
         ids.clear();
+        if (options.sink) options.sink(stream.clean(), tokens);
         seen_before = session.tokens_seen() + static_cast<uint64_t>(session.pending());
         for (const engine::EncodedToken& token : tokens)
             if (coverage.tokens_in_input++ < options.max_tokens_read) ids.push_back(token.id);

@@ -28,10 +28,14 @@ struct Coverage {
 // Throws Error (Failed, PAL-DOC-04) if `required` and the coverage is incomplete.
 void check_complete(const Coverage& coverage, bool required, const std::string& subject);
 
+// Takes a document block by block: the cleaned text of each, and the tokens that later text cannot change any more.
+using EncodedSink = std::function<void(std::string_view clean, std::span<const engine::EncodedToken> tokens)>;
+
 struct ReadOptions {
     bool first_text = true;                // no text was fed before
     uint64_t max_tokens_read = UINT64_MAX; // of the document; the rest is only counted
     uint64_t bytes_before = 0;             // of preceding documents, for the progress
+    EncodedSink sink{};                    // called before a block is fed
     engine::FeedOptions feed;
     ReadingMeter* progress = nullptr;
 };
@@ -43,8 +47,6 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
 // All token ids of the document (for a policy comparison, and to count).
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
                                              bool first_text, Coverage& coverage);
-// Encodes block by block: passes the cleaned text of each, and the tokens that later text cannot change any more.
-using EncodedSink = std::function<void(std::string_view clean, std::span<const engine::EncodedToken> tokens)>;
 void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
                      const EncodedSink& sink);
 

@@ -11,6 +11,7 @@
 #include "engine/session/session.h"
 #include "kernels/base/text.h"
 #include "storage/session/listener.h"
+#include "storage/session/rereading.h"
 #include "storage/session/session_choice.h"
 #include "storage/session/session_pins.h"
 #include "storage/session/session_stream.h"
@@ -21,7 +22,8 @@ namespace palimpsest::storage {
 struct StoredOptions {
     SessionChoice choice;
     double checkpoint_seconds = 60;
-    bool reread = false;    // read the text again if every checkpoint is refused
+    bool recompute = false; // read the text again if every checkpoint is refused
+    RereadOptions rereading{};
     bool read_only = false; // never write to the database; new tokens stay in memory
     bool again = false;     // read a file as one more document even if this session has read it before
     bool talks = false;     // a new session is a chat: its sampling is stored with it

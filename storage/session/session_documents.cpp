@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "engine/text/section_finder.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
-#include "storage/document_import.h"
+#include "storage/session/encoded_import.h"
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::storage {
@@ -200,30 +199,12 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
 
 int64_t SessionDocuments::import(Document& document, bool first_text)
 {
-    Import import(context_.store.database, document.title(), source_of(document), context_.model->fingerprint());
-    engine::SectionFinder finder(document.is_markdown() ? engine::Markup::Markdown : engine::Markup::Plain);
-    const auto add_sections = [&] {
-        for (engine::Heading& h : finder.take())
-            import.add_section(
-                {.title = std::move(h.title), .first_token = h.first_token, .first_byte = h.first_byte});
-    };
+    EncodedImport import(context_.store.database, document, source_of(document), context_.model->fingerprint());
     Coverage coverage;
-    encode_document(document, framing_.tokenizer(), first_text, coverage,
-                    [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
-                        import.add_text(clean);
-                        import.add_tokens(tokens);
-                        finder.push(clean);
-                        finder.push(tokens);
-                        add_sections();
-                    });
-    finder.finish();
-    add_sections();
-    const auto id = import.finish({.words = document.words(),
-                                   .invalid_sequences = coverage.invalid_sequences,
-                                   .nul_characters = coverage.nul_characters,
-                                   .source_bytes = document.source_bytes(),
-                                   .source_hash = document.source_hash()},
-                                  [&] { return !context_.listener.stop().stop_requested(); });
+    encode_document(
+        document, framing_.tokenizer(), first_text, coverage,
+        [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) { import.push(clean, tokens); });
+    const auto id = import.finish(coverage, [&] { return !context_.listener.stop().stop_requested(); });
     if (!id) throw Interrupted{Text("stopped while storing {0}; run it again to start over", document.title())};
     return *id;
 }

@@ -56,23 +56,4 @@ StreamFraming SessionFraming::before_document(const SessionStream& stream, const
     return {.ids = std::move(ids)};
 }
 
-std::vector<engine::TokenId> SessionFraming::turn(const SessionStream& stream, const std::string& message) const
-{
-    std::vector<engine::TokenId> ids;
-    const auto add = [&](const std::vector<engine::TokenId>& more) {
-        ids.insert(ids.end(), more.begin(), more.end());
-    };
-    if (stream.empty()) {
-        add(template_->open_user());
-        add(template_->message(message, true));
-    } else if (stream.ends_with_document()) {
-        add(template_->question(message));
-    } else {
-        add(template_->close_assistant_open_user());
-        add(template_->message(message, false));
-    }
-    add(template_->close_user_open_assistant());
-    return ids;
-}
-
 } // namespace palimpsest::storage

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/model/model.h"
 #include "engine/text/chat_template.h"
+#include "storage/session/framed_turn.h"
 #include "storage/session/session_stream.h"
 
 namespace palimpsest::storage {
@@ -33,9 +35,11 @@ public:
 
     // The framing before the stream's next document. A document after an answer opens a turn of its own.
     StreamFraming before_document(const SessionStream& stream, const std::string& title) const;
-    // The ids that are fed for a message: the framing that opens its turn, the text, and the framing that asks for
-    // an answer.
-    std::vector<engine::TokenId> turn(const SessionStream& stream, const std::string& message) const;
+    FramedTurn turn(const SessionStream& stream, const std::string& message,
+                    std::span<const QuotedPassage> passages = {}) const
+    {
+        return frame_turn(*template_, stream, message, passages);
+    }
 
 private:
     void make_template();

@@ -28,4 +28,14 @@ uint64_t SessionStream::tokens_before(size_t part) const
     return tokens;
 }
 
+std::vector<int64_t> documents_in(const SessionStream& stream)
+{
+    std::vector<int64_t> documents;
+    for (const StreamPart& part : stream.parts())
+        if (const StreamDocument* document = document_in(part))
+            if (std::find(documents.begin(), documents.end(), document->id) == documents.end())
+                documents.push_back(document->id);
+    return documents;
+}
+
 } // namespace palimpsest::storage

@@ -37,4 +37,6 @@ private:
     std::vector<StreamPart> parts_;
 };
 
+std::vector<int64_t> documents_in(const SessionStream& stream); // each once, oldest first
+
 } // namespace palimpsest::storage

@@ -8,6 +8,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
+#include "storage/session/document_indexing.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -33,11 +34,15 @@ engine::GenerateResult SessionTurns::say(const std::string& message, const engin
         throw Error(ErrorKind::Usage, ErrorCode::UnfinishedDocument, context_.subject(),
                     Text("its document is not read to its end yet"),
                     Text(Step::FinishReading, printable(context_.info.name)));
-    check_message(message);
+    const auto found = look_up(message, options.stop);
+    if (!found) return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
+    FramedTurn framed = framing_.turn(context_.stream, message, found->quoted(context_.store));
+    check_message(message, framed);
     // Saves the sampling, so that an answer that a crash cuts short can be replayed with it.
     if (!checkpoints_.sampling_is_saved()) fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
     fallback_.run([&] { context_.listener.message_starts(*context_.session); });
-    Turn& turn = journal_.begin(message, framing_.turn(context_.stream, message));
+    if (!found->empty()) context_.listener.found(*found, context_.store);
+    Turn& turn = journal_.begin(message, std::move(framed.ids), found->record(framed.passages_at));
     bool is_read = false;
     try {
         journal_.store();
@@ -93,11 +98,22 @@ engine::GenerateResult SessionTurns::generate(Turn& turn, const engine::Generate
     return result;
 }
 
+// Returns nullopt if stopped.
+std::optional<Rereading> SessionTurns::look_up(const std::string& message, const std::stop_token& stop) const
+{
+    const RereadOptions& options = context_.options.rereading;
+    if (options.mode == RereadMode::Never) return Rereading{};
+    if (!index_documents(context_.store, documents_in(context_.stream), context_.listener, stop))
+        return std::nullopt;
+    return fallback_.run(
+        [&] { return plan_rereading(context_.store, context_.stream, *context_.session, message, options); });
+}
+
 // Called before anything is stored: a message that can never be fed would block the session.
-void SessionTurns::check_message(const std::string& message) const
+void SessionTurns::check_message(const std::string& message, const FramedTurn& turn) const
 {
     constexpr uint64_t max_bytes = 16 << 20; // of one transaction
-    const auto tokens = framing_.turn(context_.stream, message).size();
+    const size_t tokens = turn.ids.size();
     if (message.size() + tokens * sizeof(engine::TokenId) > max_bytes)
         throw Error(ErrorKind::Usage, ErrorCode::MessageTooLong, Text("message"),
                     Text("it has {0}, which is too much for a turn", format_bytes(message.size())),

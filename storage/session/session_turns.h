@@ -10,6 +10,8 @@
 
 #include "storage/session/checkpoints.h"
 #include "storage/session/device_fallback.h"
+#include "storage/session/framed_turn.h"
+#include "storage/session/rereading.h"
 #include "storage/session/session_framing.h"
 #include "storage/session/stream_feeder.h"
 #include "storage/session/turn_journal.h"
@@ -37,7 +39,8 @@ private:
     engine::GenerateResult answer(Turn& turn, const engine::GenerateOptions& options);
     engine::GenerateResult generate(Turn& turn, const engine::GenerateOptions& options);
     engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result);
-    void check_message(const std::string& message) const;
+    std::optional<Rereading> look_up(const std::string& message, const std::stop_token& stop) const;
+    void check_message(const std::string& message, const FramedTurn& turn) const;
     size_t last_question() const;
     std::optional<uint64_t> go_back_to(size_t question, const std::stop_token& stop);
     Turn* begin_other_answer(size_t question, const engine::SamplerOptions& sampling, const std::stop_token& stop);

@@ -40,7 +40,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
             [&] {
                 // A read-only session cannot read the rest of a document later, and a question to it needs all of
                 // the text.
-                const bool reads_all = options.read_only && options.reread && context_.position() == 0;
+                const bool reads_all = options.read_only && options.recompute && context_.position() == 0;
                 feeder_->catch_up(reads_all ? LastDocument::Finish : LastDocument::MayStayHalfRead,
                                   feeder_->usual());
             },
@@ -174,7 +174,7 @@ void StoredSession::move_to_cpu(LastDocument last)
     context_.model = load_model(context_.options.choice, context_.options.choice);
     if (context_.info.id == 0) return; // it was not begun yet
     {
-        const ScopedValue may_reread(context_.options.reread, true);
+        const ScopedValue may_recompute(context_.options.recompute, true);
         resume();
     }
     const uint64_t planned = context_.stream.tokens();

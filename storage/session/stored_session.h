@@ -36,9 +36,9 @@ namespace palimpsest::storage {
 class StoredSession {
 public:
     // Opens the session of this name, or begins it. Throws Error: Failed (PAL-SNAP-02, 03) if no checkpoint can be
-    // used, unless options.reread; it tells how long reading again would take. Usage (PAL-SESSION-06) if a model,
-    // cache option, question or system prompt is given that the session was not begun with; Usage (PAL-OPTION-06)
-    // for a question that cannot be used.
+    // used, unless options.recompute; it tells how long reading again would take. Usage (PAL-SESSION-06) if a
+    // model, cache option, question or system prompt is given that the session was not begun with; Usage
+    // (PAL-OPTION-06) for a question that cannot be used.
     StoredSession(Store& store, const std::string& name, const StoredOptions& options, Listener& listener);
     StoredSession(const StoredSession&) = delete; // its parts refer to it
     StoredSession& operator=(const StoredSession&) = delete;
@@ -59,12 +59,12 @@ public:
     bool is_new() const { return context_.stream.empty(); }
     Coverage coverage() const { return documents_->coverage(); }               // of all documents in the stream
     std::vector<std::string> sources() const { return documents_->sources(); } // of the documents
-    // The ids that are fed for a message now: the framing that opens its turn, the text, and the framing that asks
-    // for an answer.
-    std::vector<engine::TokenId> turn(const std::string& message) const
+    // The turn of a message that would be said now.
+    FramedTurn turn(const std::string& message, std::span<const QuotedPassage> passages = {}) const
     {
-        return framing_->turn(context_.stream, message);
+        return framing_->turn(context_.stream, message, passages);
     }
+    const SessionStream& stream() const { return context_.stream; }
     uint64_t tokens_fed_again() const { return feeder_->tokens_fed_again(); } // by catching up since it was opened
     // The name of the device that failed, after which the session uses the CPU; empty: none failed.
     const std::string& lost_device() const { return lost_device_; }
@@ -95,6 +95,9 @@ public:
     double held(const engine::TokenRange& range) const { return context_.session->held(range); }
 
     const std::vector<StreamPart>& parts() const { return context_.stream.parts(); } // of the stream, in order
+    // Which passages messages read again from now on.
+    void set_rereading(const RereadOptions& options) { context_.options.rereading = options; }
+    const RereadOptions& rereading() const { return context_.options.rereading; }
     // All eviction events so far, 12 bytes each: at most one per token and layer. read_fade_record passes the
     // stored ones in pieces of at most 1 MiB.
     std::vector<engine::EvictionEvent> fade_record();
@@ -111,8 +114,9 @@ public:
     void set_system(const std::string& system);
     void rename(const std::string& name); // throws Error (Usage, PAL-SESSION-02)
 
-    // Stores and feeds the message and generates the answer, which is stored while it grows. A full disk does not
-    // stop an answer: the turn then waits in the journal until it can be stored.
+    // Stores and feeds the message, with the passages that it reads again, and generates the answer, which is
+    // stored while it grows. The listener is told what was found. A full disk does not stop an answer: the turn
+    // then waits in the journal until it can be stored.
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options)
     {
         return turns_->say(message, options);

@@ -4,11 +4,15 @@
 
 namespace palimpsest::storage {
 
-Turn& TurnJournal::begin(const std::string& message, std::vector<engine::TokenId> ids)
+Turn& TurnJournal::begin(const std::string& message, std::vector<engine::TokenId> ids,
+                         std::vector<ReadAgain> read_again)
 {
     SessionStream& stream = context_.stream;
     const uint64_t tokens = ids.size();
-    Turn& turn = turns_.emplace_back(Turn{.question = {.role = Role::User, .text = message, .ids = std::move(ids)},
+    Turn& turn = turns_.emplace_back(Turn{.question = {.role = Role::User,
+                                                       .text = message,
+                                                       .ids = std::move(ids),
+                                                       .read_again = std::move(read_again)},
                                           .reply = {.role = Role::Assistant, .state = MessageState::Growing},
                                           .part = stream.size()});
     stream.append(StreamMessage{.tokens = tokens});

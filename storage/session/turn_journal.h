@@ -31,7 +31,7 @@ public:
     explicit TurnJournal(SessionContext& context) : context_(context) {}
 
     // Appends the turn's two parts to the stream. References stay valid until the turn is stored and complete.
-    Turn& begin(const std::string& message, std::vector<engine::TokenId> ids);
+    Turn& begin(const std::string& message, std::vector<engine::TokenId> ids, std::vector<ReadAgain> read_again);
     // Begins another answer to the message in the stream's last part, and appends the answer's part.
     Turn& begin_replacement(const Message& question, const Replacement& replacement);
     void drop_unstored_replacements();

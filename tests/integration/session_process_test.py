@@ -99,6 +99,49 @@ class SessionTest(ProgramTest):
         self.assertIn("indexing the words of book", self.run_command("find", "keeper", "--session", "one").stderr.decode())
         self.assertEqual(self.document("find", "keeper", "--session", "one"), whole)
 
+    def rereading(self, *options):
+        """What is read again for a question by a session whose cache has forgotten the beginning of its document."""
+        told = self.file("told.txt", "The Lamp\n\n" + "\n\n".join(
+            ["Elias Verrin trimmed the wick in the evening of every day.", *(text(20, seed) for seed in range(30))]))
+        self.run_command("read", told, "--session", "told", "--model", MODEL, "--budget", "240", "--chunk", "16")
+        return self.document("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", *options)["answers"][0]["reread"]
+
+    def test_a_question_reads_what_is_not_held_again(self):
+        again = self.rereading()
+        self.assertEqual(again["held"], [])
+        passage = again["passages"][0]
+        with open(os.path.join(self.folder, "told.txt"), "rb") as file:
+            self.assertIn(b"Elias Verrin trimmed the wick", file.read()[slice(*passage["bytes"])])
+        self.assertEqual(again["tokens"], sum(p["tokens"][1] - p["tokens"][0] for p in again["passages"]))
+        self.assertLess(passage["held"], 0.9)
+        self.assertEqual((passage["title"], passage["page"]), ("told", None))
+        self.assertIsNone(self.rereading("--reread", "never"))
+        self.assertEqual(self.rereading("--reread-tokens", "20")["passages"], [])
+        self.fails(2, "PAL-OPTION-01", "ask", "--session", "told", "who?", "--reread", "often")
+        self.fails(2, "PAL-OPTION-01", "ask", "--session", "told", "who?", "--reread-tokens", "4096")
+        # From the file, the same is read again, and the answer is the same.
+        ask = lambda *where: self.document("ask", *where, "Who trimmed the wick?", "--max-tokens", "8")["answers"]
+        self.assertEqual(ask("--session", "told"), ask(os.path.join(self.folder, "told.txt"), "--model", MODEL, "--budget", "240",
+                                                       "--chunk", "16"))
+        # It is said on standard error: as a line, or as an event.
+        plain = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8").stderr.decode()
+        self.assertRegex(plain, r"(?m)^read again: .*, tokens [\d,]+ to [\d,]+; [\d,]+ tokens in all, of which \d+ % were held$")
+        events = [json.loads(line) for line in
+                  self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", "--events").stderr.splitlines()]
+        said = [event for event in events if event["event"] == "reread"]
+        self.assertEqual(said[0]["passages"], again["passages"])
+
+    def test_a_chat_stores_what_it_read_again(self):
+        self.rereading()
+        chat = self.document("chat", "--session", "told", "--max-tokens", "8", stdin=b"Who trimmed the wick?\nWho trimmed the wick?\n")
+        first = chat["turns"][0]["reread"]["passages"]
+        stored = self.query("SELECT first_token, end_token FROM read_again ORDER BY message, at")
+        self.assertEqual(list(stored[0]), first[0]["tokens"])
+        self.run_command("sessions", "fork", "told", "copy")
+        self.assertEqual(len(self.query("SELECT 1 FROM read_again")), 2 * len(stored))
+        self.run_command("sessions", "rm", "told")
+        self.assertEqual(len(self.query("SELECT 1 FROM read_again")), len(stored))
+
     def test_a_session_can_hold_two_documents(self):
         other = self.file("other.txt", text(600, 2))
         self.run_command("read", self.book, "--session", "two", *SMALL)
@@ -786,7 +829,7 @@ class SessionTest(ProgramTest):
         ask = lambda *more: self.document("ask", "--session", "one", "who?", "--max-tokens", "8", *more)
         before = ask()
         self.run_command("sessions", "strip", "one")
-        again = ask("--reread")
+        again = ask("--recompute")
         self.assertEqual(again["answers"], before["answers"])
         self.assertEqual(again["coverage"], before["coverage"])
         self.assertGreaterEqual(again["tokens_fed_again"], before["coverage"]["tokens_read"])
@@ -821,10 +864,10 @@ class SessionTest(ProgramTest):
         with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
             database.execute("UPDATE snapshots SET header = zeroblob(length(header))")
         sentence = self.fails(1, "PAL-SNAP-03", "ask", "--session", "one", "who?")
-        self.assertRegex(sentence, "--reread to read its [0-9,]+ tokens again, about [0-9]+ s")
+        self.assertRegex(sentence, "--recompute to read its [0-9,]+ tokens again, about [0-9]+ s")
         self.assertEqual(sentence.count("again"), 1, "one remedy, not two")
         self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
-        self.run_command("read", self.book, "--session", "one", "--reread")
+        self.run_command("read", self.book, "--session", "one", "--recompute")
         self.assertEqual(self.kept("one"), expected)
 
     def test_reading_again_on_another_simd_target_keeps_intact_checkpoints(self):
@@ -837,7 +880,7 @@ class SessionTest(ProgramTest):
             self.skipTest("one SIMD target only")
         sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?", "--simd", other)
         self.assertIn("--simd to " + here, sentence)
-        self.run_command("chat", "--session", "one", "--simd", other, "--reread")
+        self.run_command("chat", "--session", "one", "--simd", other, "--recompute")
         self.assertEqual(len(self.document("sessions", "show", "one")["states"]), 1)
         self.assertEqual(self.kept("one"), expected)
 

@@ -2,11 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/indexed_store.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/byte_quantity.h"
@@ -14,11 +16,14 @@
 #include "storage/clock.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/document.h"
+#include "storage/session/encoded_import.h"
+#include "storage/session/framed_turn.h"
 #include "storage/session/listener.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
 #include "storage/session/reading_meter.h"
+#include "storage/session/rereading.h"
 #include "storage/session/session_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
@@ -34,8 +39,11 @@ using storage::check_complete;
 using storage::Coverage;
 using storage::Document;
 using storage::Documents;
+using storage::documents_in;
 using storage::encode_document;
+using storage::EncodedImport;
 using storage::end_name;
+using storage::frame_turn;
 using storage::Interrupted;
 using storage::make_room_for;
 using storage::memory_json;
@@ -54,21 +62,29 @@ using storage::ReadingMeter;
 using storage::ReadOptions;
 using storage::require_question;
 using storage::require_tokenizer;
+using storage::Rereading;
+using storage::RereadMode;
+using storage::SessionStream;
 using storage::steer;
 using storage::Store;
 using storage::StoredOptions;
 using storage::StoredSession;
+using storage::StreamDocument;
+using storage::StreamFraming;
+using storage::StreamMessage;
 
 struct Answer {
     std::string question, text;
     engine::GenerateResult generated;
-    ordered_json reach; // set if the document is read again for each question
+    ordered_json reach;  // set if the document is read for each question
+    ordered_json reread; // what was found for the question
 };
 
 // A session that has read the documents, and how much of them it has read.
 struct Reading {
     std::unique_ptr<engine::Session> session;
     Coverage coverage;
+    SessionStream stream;
 };
 
 class AnswerCommand : public Command {
@@ -88,7 +104,8 @@ protected:
         command_->add_flag("--raw", raw_, "print control characters of the answer as they are");
         add_session_option(*command_, session_);
         add_database_option(*command_, database_);
-        command_->add_flag("--reread", reread_, "read again what a state that cannot be used has lost");
+        command_->add_flag("--recompute", recompute_,
+                           "compute the session again from its text if no saved state can be used");
     }
 
     Protocol protocol() const
@@ -113,17 +130,32 @@ protected:
     void open_stored(storage::Database::Access access, Console& console,
                      const std::optional<std::string>& question = std::nullopt)
     {
-        store_ = open_store(database_, access, console.stop);
-        StoredOptions options{.choice = common_, .reread = reread_};
+        listener_ = std::make_unique<ConsoleListener>(console, common_.events);
+        store_ = open_for(access, console);
+        StoredOptions options{.choice = common_, .recompute = recompute_};
         options.question = question;
         options.question_option = Text::verbatim(steer_option);
         options.read_only = access == storage::Database::Access::Read;
-        listener_ = std::make_unique<ConsoleListener>(console, common_.events);
         stored_ = std::make_unique<StoredSession>(*store_, session_, options, *listener_);
         model_ = stored_->shared_model();
         tokenizer_ = &stored_->tokenizer();
         template_ = &stored_->chat_template();
         warn(console);
+    }
+
+    // To read: with the passages of the session's documents.
+    std::unique_ptr<Store> open_for(storage::Database::Access access, Console& console)
+    {
+        if (access == storage::Database::Access::Write || !rereads())
+            return open_store(database_, access, console.stop);
+        return open_indexed_store(
+            database_,
+            [&](Store& store) {
+                const auto session = store.conversations.find(session_);
+                return session ? documents_in(SessionStream(store.conversations.stream(session->id)))
+                               : std::vector<int64_t>();
+            },
+            *listener_);
     }
 
     void warn(Console& console) const
@@ -154,9 +186,9 @@ protected:
     // Feeds the documents, one after another, into one user turn; for Protocol::QuestionLast, then the question.
     Reading read(const Documents& documents, const std::string& question, Console& console) const
     {
-        Reading reading{start(documents, question), {}};
+        Reading reading{start(documents, question), {}, {}};
         engine::Session& session = *reading.session;
-        reading.coverage = read(session, documents, console);
+        reading.coverage = read(session, documents, reading.stream, console);
         const engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
         const bool last = protocol() == Protocol::QuestionLast;
         if ((last && !session.feed(question_turn(*template_, question), feed)) || !session.finish(feed))
@@ -164,7 +196,9 @@ protected:
         return reading;
     }
 
-    Coverage read(engine::Session& session, const Documents& documents, Console& console) const
+    // Appends what it feeds to `stream`. The documents are also stored in store_ if passages may be read again.
+    Coverage read(engine::Session& session, const Documents& documents, SessionStream& stream,
+                  Console& console) const
     {
         ConsoleListener listener(console, common_.events);
         ReadingMeter progress(listener,
@@ -173,16 +207,29 @@ protected:
                               total_bytes(documents));
         Coverage all;
         uint64_t bytes_before = 0;
-        session.feed(template_->open_user());
         for (size_t i = 0; i < documents.size(); ++i) {
             Document& document = *documents[i];
-            if (i > 0) session.feed(template_->next_document(document.title()));
+            const StreamFraming framing{.ids = i == 0 ? template_->open_user()
+                                                      : template_->next_document(document.title())};
+            session.feed(framing.ids);
+            stream.append(framing);
+            std::optional<EncodedImport> import;
+            if (store_) import.emplace(store_->database, document, document.name(), model_->fingerprint());
             ReadOptions options{.first_text = i == 0 && template_->document_is_first_text(),
                                 .bytes_before = bytes_before,
+                                .sink = {},
                                 .feed = {},
                                 .progress = &progress};
             options.feed.stop = console.stop;
+            if (import)
+                options.sink = [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
+                    import->push(clean, tokens);
+                };
             const Coverage one = read_document(document, *tokenizer_, session, options);
+            const auto id = import ? import->finish(one, [&] { return !console.stop.stop_requested(); }) : 0;
+            if (!id)
+                throw Interrupted{Text("stopped while reading; nothing was saved, run it again to start over")};
+            stream.append(StreamDocument{.id = *id, .tokens = one.tokens_read});
             bytes_before += document.total_bytes().value_or(0);
             all.tokens_in_input += one.tokens_in_input;
             all.tokens_read += one.tokens_read;
@@ -195,21 +242,29 @@ protected:
         return all;
     }
 
-    // Ids to feed for the first question after the documents.
-    std::vector<engine::TokenId> turn(const std::string& question) const
+    bool rereads() const
+    {
+        return asks_ && protocol() != Protocol::QuestionLast && common_.rereading().mode != RereadMode::Never;
+    }
+
+    // What to read again for a question to the session, which is read up to the end of `stream`.
+    Rereading look_up(const engine::Session& session, const SessionStream& stream,
+                      const std::string& question) const
+    {
+        if (!rereads()) return {};
+        Rereading found = plan_rereading(*store_, stream, session, question, common_.rereading());
+        if (!found.empty()) listener_->found(found, *store_);
+        return found;
+    }
+
+    // Ids to feed for a question after `stream`, with what is read again.
+    std::vector<engine::TokenId> turn(const SessionStream& stream, const std::string& question,
+                                      const Rereading& found) const
     {
         if (protocol() == Protocol::QuestionLast) return {}; // read() has fed the question
-        return stored_ ? stored_->turn(question) : question_turn(*template_, question);
-    }
-    // Ids to feed for a question that follows an answer.
-    std::vector<engine::TokenId> next_turn(const std::string& question) const
-    {
-        auto ids = template_->close_assistant_open_user();
-        const auto message = template_->message(question, false);
-        const auto close = template_->close_user_open_assistant();
-        ids.insert(ids.end(), message.begin(), message.end());
-        ids.insert(ids.end(), close.begin(), close.end());
-        return ids;
+        return frame_turn(*template_, stream, question,
+                          found.read.empty() ? std::vector<storage::QuotedPassage>() : found.quoted(*store_))
+            .ids;
     }
 
     // Forks the session for an answer, with this run's sampling and without question rows: a stored session has the
@@ -226,7 +281,7 @@ protected:
     Answer answer(engine::Session& session, const std::string& question,
                   const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
     {
-        Answer result{question, {}, {}, {}};
+        Answer result{question, {}, {}, {}, {}};
         if (!session.feed(turn_ids, {.stop = console.stop, .progress = {}, .loss = {}}))
             throw Interrupted{Text("stopped before the answer")};
         AnswerText text(*tokenizer_, common_.stop);
@@ -293,6 +348,7 @@ protected:
                             {"end", end_name(a.generated.end)},
                             {"tokens", a.generated.tokens.size()}});
             if (!a.reach.is_null()) list.back()["reach"] = a.reach;
+            if (asks_) list.back()["reread"] = a.reread;
         }
         ordered_json result = {
             {"schema", "palimpsest.answer/1"},
@@ -345,13 +401,14 @@ protected:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     bool raw_ = false, steer_ = false, question_last_ = false;
+    bool asks_ = false;  // questions about a part of the text, for which passages may be read again
     std::string prompt_; // template of the question
     std::shared_ptr<const engine::Model> model_;
     const engine::Tokenizer* tokenizer_ = nullptr;
     const engine::ChatTemplate* template_ = nullptr;
     std::string session_, database_;
-    bool reread_ = false;
-    std::unique_ptr<Store> store_;
+    bool recompute_ = false;
+    std::unique_ptr<Store> store_;              // in memory without --session; null if nothing is read again
     std::unique_ptr<ConsoleListener> listener_; // stored_ refers to it
     std::unique_ptr<StoredSession> stored_;     // set with --session
 
@@ -421,7 +478,8 @@ private:
         const Coverage coverage = stored_->coverage();
         check_complete(coverage, common_.require_complete, session_);
         const auto fork = copy(stored_->session());
-        const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
+        const std::vector<Answer> answers = {
+            answer(*fork, prompt_, turn(stored_->stream(), prompt_, {}), summary_tokens, console)};
         if (common_.json) return write_json(console.out, json(stored_->session(), coverage, files_, answers));
         receipt(stored_->session(), coverage, answers, console);
     }
@@ -431,11 +489,12 @@ private:
         std::vector<std::string> names;
         for (const auto& document : documents)
             names.push_back(document->name());
-        const auto [session, coverage] = read(documents, prompt_, console);
+        const auto [session, coverage, stream] = read(documents, prompt_, console);
         check_complete(coverage, common_.require_complete, names[0]);
         if (each_ && !common_.json) console.out << visible(names[0]) << ":\n";
         const auto fork = copy(*session);
-        const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
+        const std::vector<Answer> answers = {
+            answer(*fork, prompt_, turn(stream, prompt_, {}), summary_tokens, console)};
         if (common_.json) return json(*session, coverage, names, answers);
         receipt(*session, coverage, answers, console);
         return {};
@@ -462,6 +521,8 @@ public:
             ->capture_default_str()
             ->check(&holds_a_question);
         define_common();
+        add_reread_options(*command_, common_);
+        asks_ = true;
         auto* steer = command_->add_flag(
             "--steer", steer_,
             "read with the question in mind: its rows look at every chunk, so that the policy keeps what they "
@@ -479,7 +540,8 @@ public:
             refuse_protocol_of_a_session();
             require_questions(words_);
             open_stored(storage::Database::Access::Read, console);
-            return ask(stored_->session(), words_, stored_->coverage(), stored_->sources(), console);
+            return ask(stored_->session(), stored_->stream(), words_, stored_->coverage(), stored_->sources(),
+                       console);
         }
         if (words_.size() < 2)
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
@@ -490,9 +552,11 @@ public:
         Documents documents = open_documents({words_[0]}, console.in, console.stop);
         if (protocol() != Protocol::Blind && questions.size() > 1) check_reading_for_each(documents);
         load(console);
+        listener_ = std::make_unique<ConsoleListener>(console, common_.events);
+        if (rereads()) store_ = std::make_unique<Store>();
         if (protocol() != Protocol::Blind) return read_for_each(std::move(documents), questions, console);
-        const auto [session, coverage] = read(documents, "", console);
-        ask(*session, questions, coverage, {words_[0]}, console);
+        const auto [session, coverage, stream] = read(documents, "", console);
+        ask(*session, stream, questions, coverage, {words_[0]}, console);
     }
 
 private:
@@ -549,25 +613,39 @@ private:
             // As in a stored session, the question rows are the question without the prompt.
             reading = read(documents, protocol() == Protocol::Steered ? question : asked, console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
+            const Rereading found = look_up(*reading.session, reading.stream, question);
             introduce(question, questions.size(), console);
-            answers.push_back(answer(*copy(*reading.session), question, turn(asked), answer_tokens, console));
+            answers.push_back(answer(*copy(*reading.session), question, turn(reading.stream, asked, found),
+                                     answer_tokens, console));
+            answers.back().reread = reread_json(found);
             if (questions.size() > 1) answers.back().reach = reach_json(reading.session->retention());
         }
         tell(*reading.session, reading.coverage, {words_[0]}, answers, console);
     }
 
-    void ask(engine::Session& session, const std::vector<std::string>& questions, const Coverage& coverage,
-             const std::vector<std::string>& sources, Console& console) const
+    ordered_json reread_json(const Rereading& found) const
+    {
+        return rereads() ? found.json(*store_) : ordered_json();
+    }
+
+    void ask(engine::Session& session, const SessionStream& stream, const std::vector<std::string>& questions,
+             const Coverage& coverage, const std::vector<std::string>& sources, Console& console) const
     {
         check_complete(coverage, common_.require_complete, session_.empty() ? words_[0] : session_);
         std::vector<Answer> answers;
         const auto talk = continue_ ? copy(session) : nullptr;
+        SessionStream talked = stream;
         for (const std::string& question : questions) {
-            introduce(question, questions.size(), console);
             const auto fresh = continue_ ? nullptr : copy(session);
-            const std::string asked = prompted(question);
-            const auto ids = continue_ && !answers.empty() ? next_turn(asked) : turn(asked);
-            answers.push_back(answer(fresh ? *fresh : *talk, question, ids, answer_tokens, console));
+            engine::Session& asked = fresh ? *fresh : *talk;
+            const Rereading found = look_up(asked, talked, question);
+            const auto ids = turn(talked, prompted(question), found);
+            introduce(question, questions.size(), console);
+            answers.push_back(answer(asked, question, ids, answer_tokens, console));
+            answers.back().reread = reread_json(found);
+            if (!continue_) continue;
+            talked.append(StreamMessage{.tokens = ids.size()});
+            talked.append(StreamMessage{.tokens = answers.back().generated.tokens.size()});
         }
         tell(session, coverage, sources, answers, console);
     }

@@ -69,11 +69,13 @@ public:
         command_ = parent.add_subcommand("chat", "talk with the model, without end; saved after every turn");
         command_->add_option("FILE", file_, "a document to talk about, read first");
         add_session_option(*command_, session_);
-        command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
+        command_->add_flag("--recompute", options_.recompute,
+                           "compute the session again from its text if no saved state can be used");
         add_database_option(*command_, database_);
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
         add_sampling_options(*command_, common_);
+        add_reread_options(*command_, common_);
         add_system_option(*command_, common_);
         add_output_options(*command_, common_);
         command_->add_flag("--raw", raw_, "print control characters of answers as they are");
@@ -94,6 +96,7 @@ public:
         const auto store = common_.no_save ? std::make_unique<Store>()
                                            : open_store(database_, storage::Database::Access::Write, console.stop);
         options_.choice = common_;
+        options_.rereading = common_.rereading();
         ConsoleListener listener(console, common_.events);
         StoredSession session(*store, name, options_, listener);
         session.choose_sampling();
@@ -106,7 +109,7 @@ public:
             console.err << console.wording.of(Text("session '{0}', {1} tokens; /help for commands, /quit to leave",
                                                    visible(name), format_count(session.session().tokens_seen())))
                         << std::endl;
-        talk(session, editor, console);
+        talk(session, editor, listener, console);
         const bool saved = session.store_turns();
         if (saved && console.stop.stop_requested())
             throw Interrupted{Text("stopped; the session '{0}' is saved", session.name())};
@@ -125,7 +128,7 @@ public:
     }
 
 private:
-    void talk(StoredSession& session, LineEditor& editor, Console& console)
+    void talk(StoredSession& session, LineEditor& editor, ConsoleListener& listener, Console& console)
     {
         bool interrupted_at_prompt = false;
         while (!console.stop.stop_requested()) {
@@ -146,7 +149,7 @@ private:
                 continue;
             }
             try {
-                answer(session, *line, turn->token(), console);
+                answer(session, *line, turn->token(), listener, console);
             } catch (const Error& error) {
                 if (!editor.is_terminal() || !changed_nothing(error)) throw;
                 console.err << visible(error.sentence(console.wording)) << std::endl;
@@ -199,7 +202,8 @@ private:
                 why.remedy()};
     }
 
-    void answer(StoredSession& session, const std::string& message, std::stop_token stop, Console& console)
+    void answer(StoredSession& session, const std::string& message, std::stop_token stop, ConsoleListener& listener,
+                Console& console)
     {
         const bool were_waiting = session.why_waiting().has_value();
         AnswerText text(session.tokenizer(), common_.stop);
@@ -222,7 +226,10 @@ private:
         text.finish();
         show();
         if (common_.json) {
-            turns_.push_back({{"message", message}, {"answer", text.text()}, {"end", end_name(result.end)}});
+            turns_.push_back({{"message", message},
+                              {"answer", text.text()},
+                              {"end", end_name(result.end)},
+                              {"reread", listener.take_rereading()}});
         } else {
             console.out << '\n';
             finish_output(console.out);
@@ -243,8 +250,8 @@ private:
     bool run_command(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
-        const std::vector<std::string> known = {"/help", "/map",   "/memory", "/policy", "/pin",
-                                                "/save", "/strip", "/undo",   "/quit"};
+        const std::vector<std::string> known = {"/help",   "/map",  "/memory", "/policy", "/pin",
+                                                "/reread", "/save", "/strip",  "/undo",   "/quit"};
         if (word == "/undo") {
             if (!session.store_turns()) {
                 console.err << visible(not_saved(session).sentence(console.wording)) << std::endl;
@@ -264,6 +271,7 @@ private:
                 console.err << console.wording.of(
                     Text("/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
                          "/pin     what is never evicted; /pin TEXT or /pin 0-99 adds to it\n"
+                         "/reread  whether passages are read again; /reread auto, always or never\n"
                          "/save    save now (done after every turn)\n/undo    take the last turn back\n"
                          "/strip   free the saved cache, keep the text, and leave\n"
                          "/quit    leave; Ctrl-C stops an answer\n"));
@@ -276,6 +284,8 @@ private:
                 console.err << session.session().options().policy.text() << '\n';
             else if (word == "/pin")
                 pin(session, line, console);
+            else if (word == "/reread")
+                reread(session, line, console);
             else if (word == "/save")
                 session.save();
             else if (word == "/strip")
@@ -303,6 +313,21 @@ private:
         else
             console.err << console.wording.of(pins_sentence(session.session()));
         console.err << '\n';
+    }
+
+    static void reread(StoredSession& session, const std::string& line, Console& console)
+    {
+        storage::RereadOptions options = session.rereading();
+        const size_t begin = line.find_first_not_of(" \t", std::string_view("/reread").size());
+        const std::string wanted = begin == std::string::npos ? std::string() : line.substr(begin);
+        const auto mode = storage::reread_mode(wanted);
+        if (mode) options.mode = *mode;
+        session.set_rereading(options);
+        console.err << console.wording.of(
+                           wanted.empty() || mode
+                               ? Text("passages are read again: {0}", name_of(options.mode))
+                               : Text("there is no '{0}'; say auto, always or never", visible(wanted)))
+                    << '\n';
     }
 
     bool strip(StoredSession& session, Console& console) const

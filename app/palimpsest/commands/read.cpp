@@ -55,7 +55,8 @@ public:
             "what they attend to; it belongs to the session");
         command_->add_flag("--again", options_.again,
                            "read a file that is in the session, as it was or changed, as a further document");
-        command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
+        command_->add_flag("--recompute", options_.recompute,
+                           "compute the session again from its text if no saved state can be used");
         add_database_option(*command_, database_);
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);

@@ -45,7 +45,7 @@ public:
         options.model =
             engine::Model::load(folder_, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         options.talks = true;
-        options.reread =
+        options.recompute =
             true; // computes the stream again, because its checkpoints belong to the model with the old template
         store_->database.sql().exec("UPDATE sessions SET model = '" + options.model->fingerprint() + "'");
         session_ = std::make_unique<StoredSession>(*store_, "chat", options, silent_);
@@ -100,7 +100,7 @@ TEST_CASE("a session continues with the model's template, with or without BOS at
     talk(tested.open(begun));
     StoredSession& session = tested.open(now);
     CHECK_FALSE(session.chat_template().plain());
-    const auto turn = session.turn("Why?");
+    const auto turn = session.turn("Why?").ids;
     const auto close = session.tokenizer().encode(" [/INST]", false);
     REQUIRE(turn.size() > close.size());
     CHECK(std::equal(close.rbegin(), close.rend(), turn.rbegin()));
@@ -113,7 +113,7 @@ TEST_CASE("a session keeps the date on which it was begun")
     CHECK_FALSE(tested.open(dated).chat_template().plain());
     tested.set_day(10000);
     StoredSession& session = tested.open(dated);
-    const auto turn = session.turn("Why?");
+    const auto turn = session.turn("Why?").ids;
     const auto expected = session.tokenizer().encode("19 May 1997[INST]", true);
     REQUIRE(turn.size() > expected.size());
     CHECK(std::equal(expected.begin(), expected.end(), turn.begin()));

@@ -16,6 +16,7 @@
 #include "tests/support/fault_vfs.h"
 #include "tests/support/project_folders.h"
 #include "tests/support/test_level.h"
+#include "tests/unit/storage/book_session.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
@@ -24,120 +25,19 @@ using palimpsest::tests::Fault;
 using palimpsest::tests::FaultVfs;
 using palimpsest::tests::refusal;
 using palimpsest::tests::ScratchDatabase;
+using tests::answer_tokens;
+using tests::BookSession;
+using tests::check_same;
+using tests::fixtures;
+using tests::load;
+using tests::model;
+using tests::options;
+using tests::RecordingListener;
+using tests::say;
+using tests::seeded;
+using tests::tokens;
 
 namespace {
-
-const std::string fixtures = tests::source_file("tests/fixtures/models/");
-
-std::shared_ptr<const engine::Model> load(const std::string& name)
-{
-    return engine::Model::load(fixtures + name, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
-}
-
-const std::shared_ptr<const engine::Model>& model()
-{
-    static const auto loaded = load("llama.f32.gguf");
-    return loaded;
-}
-
-engine::SamplerOptions seeded(uint64_t seed)
-{
-    return {.temperature = 1, .seed = seed};
-}
-
-StoredOptions options()
-{
-    StoredOptions o{.choice = {}};
-    o.choice.budget = "64";
-    o.choice.chunk = 16;
-    o.choice.sampler = seeded(1);
-    o.model = model();
-    o.talks = true;
-    return o;
-}
-
-class RecordingListener final : public Listener {
-public:
-    void note(const Text& sentence) override { notes.push_back(sentence.english()); }
-    void progress(const ReadingProgress& progress, const engine::Session& session) override
-    {
-        ++reports;
-        CHECK(progress.telemetry.tokens_seen == session.retention().tokens_seen);
-        if (at_progress) at_progress();
-    }
-    std::stop_token stop() const override { return stop_source.get_token(); }
-    std::stop_source stop_source;
-    std::vector<std::string> notes;
-    int reports = 0; // calls of progress()
-    std::function<void()> at_progress;
-};
-
-// A folder with a database and a document, and one open session at a time.
-class BookSession {
-public:
-    BookSession() : text_(scratch_.file().parent_path() / "book.txt")
-    {
-        scratch_.clear();
-        std::ofstream out(text_);
-        for (int i = 0; i < 60; ++i)
-            out << "In the year " << 1800 + i << " the light was kept by the warden of the sea.\n";
-    }
-
-    StoredSession& open(const std::string& name = "book", const StoredOptions& given = options())
-    {
-        close();
-        store_ = open_store(scratch_.file().string(), Database::Access::Write);
-        session_ = std::make_unique<StoredSession>(*store_, name, given, listener);
-        session_->choose_sampling();
-        return *session_;
-    }
-    void close()
-    {
-        session_.reset();
-        store_.reset();
-    }
-    StoredSession& with_book(const StoredOptions& given = options())
-    {
-        StoredSession& session = open("book", given);
-        Document document = book();
-        session.read(document);
-        listener.reports = 0;
-        return session;
-    }
-    Document book() const { return Document(text_.string(), std::cin); }
-    void lose_book() const { std::filesystem::remove(text_); }
-    Store& store() { return *store_; }
-    std::vector<Message> messages() { return store_->conversations.messages(session_->id()); }
-
-    RecordingListener listener;
-
-private:
-    ScratchDatabase scratch_;
-    std::filesystem::path text_;
-    std::unique_ptr<Store> store_;
-    std::unique_ptr<StoredSession> session_;
-};
-
-engine::GenerateOptions tokens(int32_t count, std::stop_token stop = {})
-{
-    return {.max_tokens = count, .stop = std::move(stop), .token = {}, .is_end = {}};
-}
-
-constexpr int32_t answer_tokens = 12;
-
-std::vector<engine::TokenId> say(StoredSession& session, const std::string& message)
-{
-    return session.say(message, tokens(answer_tokens)).tokens;
-}
-
-// Compares what the sessions keep, and what they would generate next.
-void check_same(StoredSession& a, StoredSession& b)
-{
-    CHECK(a.session().tokens_seen() == b.session().tokens_seen());
-    CHECK(a.session().retention().tokens == b.session().retention().tokens);
-    CHECK(a.session().pins() == b.session().pins());
-    CHECK(a.session().logits() == b.session().logits());
-}
 
 uint64_t tokens_in(const std::vector<StreamPart>& parts)
 {

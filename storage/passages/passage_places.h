@@ -1,0 +1,42 @@
+// Where passages stand: the titles of their documents and sections.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/base/text.h"
+#include "storage/library.h"
+#include "storage/passage_index.h"
+
+namespace palimpsest::storage {
+
+// Remembers the titles that it has read from the database.
+class PassagePlaces {
+public:
+    explicit PassagePlaces(Library& library) : library_(library) {}
+
+    const std::string& title(int64_t document);
+    // Null before the first section.
+    const Section* section(const StoredPassage& passage);
+    // For the model: the title of the section, else that of the document; both if `with_title`.
+    std::string name(const StoredPassage& passage, bool with_title);
+    // For the user: "TITLE, SECTION, tokens 1,200 to 1,399"; without `with_title`, the title only if there is no
+    // section.
+    Text sentence(const StoredPassage& passage, bool with_title = true);
+    // The members document, title, section, page, tokens, bytes (docs/formats.md).
+    nlohmann::ordered_json json(const StoredPassage& passage);
+
+private:
+    struct Titles {
+        std::string own;
+        std::vector<Section> sections;
+    };
+    const Titles& of(int64_t document);
+
+    Library& library_;
+    std::map<int64_t, Titles> known_;
+};
+
+} // namespace palimpsest::storage

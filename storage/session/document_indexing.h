@@ -1,0 +1,25 @@
+// Indexes the passages of documents that lack them: those that an earlier version stored, or that a backup brought
+// back.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "storage/session/listener.h"
+#include "storage/session/store.h"
+
+namespace palimpsest::storage {
+
+std::vector<int64_t> unindexed(Store& store, std::span<const int64_t> documents); // those that lack passages
+
+// Indexes these documents where passages are missing, and names them to the listener, also a damaged one, which is
+// left out. Returns false if it was stopped. REQUIRES: the store may be written.
+bool index_documents(Store& store, std::span<const int64_t> documents, Listener& listener,
+                     const std::stop_token& stop);
+
+// Names the documents that lack passages, and why.
+void name_unindexed(Store& store, std::span<const int64_t> documents, const Text& why, Listener& listener);
+
+} // namespace palimpsest::storage

@@ -1,0 +1,187 @@
+#include "storage/session/rereading.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "engine/session/session_options.h"
+#include "kernels/base/byte_quantity.h"
+#include "storage/passages/passage_places.h"
+#include "storage/passages/passage_search.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// Where a stretch of a document stands in the stream.
+struct Copy {
+    uint64_t first_token = 0, end_token = 0; // of the document
+    uint64_t at = 0;                         // stream index of the first token
+};
+
+constexpr std::string_view reread_mode_names[] = {"auto", "always", "never"};
+
+using Copies = std::map<int64_t, std::vector<Copy>>; // by document
+
+Copies copies_in(Store& store, const SessionStream& stream)
+{
+    Copies copies;
+    uint64_t begin = 0;
+    for (const StreamPart& part : stream.parts()) {
+        if (const StreamDocument* document = document_in(part))
+            copies[document->id].push_back({.first_token = 0, .end_token = document->tokens, .at = begin});
+        begin += tokens_of(part);
+    }
+    for (const ReadAgain& again : store.conversations.read_again(stream.parts()))
+        copies[again.document].push_back(
+            {.first_token = again.first_token, .end_token = again.end_token, .at = again.at});
+    return copies;
+}
+
+double held_of(const StoredPassage& passage, const std::vector<Copy>& copies, const engine::Session& session)
+{
+    double most = 0;
+    for (const Copy& copy : copies) {
+        if (copy.first_token > passage.first_token || copy.end_token < passage.end_token) continue;
+        const uint64_t first = copy.at + passage.first_token - copy.first_token;
+        most = std::max(
+            most, session.held({static_cast<uint32_t>(first), static_cast<uint32_t>(first + passage.tokens())}));
+    }
+    return most;
+}
+
+// Appends a passage, or joins it to the one that it follows.
+void append(std::vector<FoundPassage>& passages, const FoundPassage& next)
+{
+    if (!passages.empty()) {
+        StoredPassage& last = passages.back().passage;
+        if (last.document == next.passage.document && last.section == next.passage.section &&
+            last.end_token == next.passage.first_token) {
+            const auto tokens = static_cast<double>(last.tokens()), more = static_cast<double>(next.passage.tokens());
+            passages.back().held = (tokens * passages.back().held + more * next.held) / (tokens + more);
+            last.end_token = next.passage.end_token;
+            last.end_byte = next.passage.end_byte;
+            return;
+        }
+    }
+    passages.push_back(next);
+}
+
+uint64_t allowed_tokens(const engine::Session& session, const RereadOptions& options)
+{
+    const int32_t budget = session.options().budget;
+    const uint64_t wanted = std::min(options.tokens, RereadOptions::most_tokens);
+    return budget == engine::no_budget ? wanted : std::min(wanted, static_cast<uint64_t>(budget) / 2);
+}
+
+bool is_of_several(const std::vector<FoundPassage>& passages)
+{
+    std::set<int64_t> documents;
+    for (const FoundPassage& found : passages)
+        documents.insert(found.passage.document);
+    return documents.size() > 1;
+}
+
+nlohmann::ordered_json passages_json(const std::vector<FoundPassage>& passages, PassagePlaces& places)
+{
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const auto& [passage, held] : passages) {
+        all.push_back(places.json(passage));
+        all.back()["held"] = held;
+    }
+    return all;
+}
+
+} // namespace
+
+uint64_t Rereading::tokens() const
+{
+    uint64_t tokens = 0;
+    for (const FoundPassage& found : read)
+        tokens += found.passage.tokens();
+    return tokens;
+}
+
+std::vector<QuotedPassage> Rereading::quoted(Store& store) const
+{
+    PassagePlaces places(store.library);
+    const bool with_title = is_of_several(read);
+    std::vector<QuotedPassage> quoted;
+    for (const FoundPassage& found : read)
+        quoted.push_back(
+            {.place = places.name(found.passage, with_title),
+             .ids = store.library.ids(found.passage.document, found.passage.first_token, found.passage.tokens())});
+    return quoted;
+}
+
+std::vector<ReadAgain> Rereading::record(const std::vector<uint64_t>& at) const
+{
+    std::vector<ReadAgain> all;
+    for (size_t i = 0; i < read.size(); ++i)
+        all.push_back({.document = read[i].passage.document,
+                       .first_token = read[i].passage.first_token,
+                       .end_token = read[i].passage.end_token,
+                       .at = at[i],
+                       .held = read[i].held});
+    return all;
+}
+
+Text Rereading::sentence(Store& store) const
+{
+    PassagePlaces places(store.library);
+    std::vector<Text> where;
+    const bool with_title = is_of_several(read);
+    double held_tokens = 0;
+    for (const FoundPassage& found : read) {
+        where.push_back(places.sentence(found.passage, with_title));
+        held_tokens += found.held * static_cast<double>(found.passage.tokens());
+    }
+    const double all = std::max(1.0, static_cast<double>(tokens()));
+    return Text("read again: {0}; {1} tokens in all, of which {2} % were held", joined(where, "; "),
+                format_count(tokens()), std::lround(100 * held_tokens / all));
+}
+
+nlohmann::ordered_json Rereading::json(Store& store) const
+{
+    PassagePlaces places(store.library);
+    return {{"passages", passages_json(read, places)},
+            {"held", passages_json(held, places)},
+            {"tokens", tokens()},
+            {"seconds", seconds}};
+}
+
+Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
+                         std::string_view question, const RereadOptions& options)
+{
+    using Clock = std::chrono::steady_clock;
+    Rereading plan;
+    if (options.mode == RereadMode::Never) return plan;
+    const auto begin = Clock::now();
+    const std::vector<int64_t> documents = documents_in(stream);
+    if (documents.empty()) return plan;
+    const Copies copies = copies_in(store, stream);
+    const auto hits = search_passages(store.database, question, documents);
+    for (const PassageHit& hit : choose_passages(hits, allowed_tokens(session, options))) {
+        const double held = held_of(hit.passage, copies.at(hit.passage.document), session);
+        const bool is_held = options.mode == RereadMode::Auto && held >= held_well;
+        append(is_held ? plan.held : plan.read, {hit.passage, held});
+    }
+    plan.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    return plan;
+}
+
+std::string_view name_of(RereadMode mode)
+{
+    return reread_mode_names[static_cast<size_t>(mode)];
+}
+
+std::optional<RereadMode> reread_mode(std::string_view name)
+{
+    const auto found = std::find(std::begin(reread_mode_names), std::end(reread_mode_names), name);
+    if (found == std::end(reread_mode_names)) return std::nullopt;
+    return static_cast<RereadMode>(found - std::begin(reread_mode_names));
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,67 @@
+// What a session reads again before it answers: passages of its documents that the question is about, and that its
+// cache holds no longer.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/session/session.h"
+#include "kernels/base/text.h"
+#include "storage/passage_index.h"
+#include "storage/session/framed_turn.h"
+#include "storage/session/session_stream.h"
+#include "storage/session/store.h"
+
+namespace palimpsest::storage {
+
+enum class RereadMode : uint8_t {
+    Auto,   // what is found and not held well
+    Always, // what is found
+    Never
+};
+
+struct RereadOptions {
+    static constexpr uint32_t default_tokens = 1024, most_tokens = 2048;
+    RereadMode mode = RereadMode::Auto;
+    uint32_t tokens = default_tokens; // of all passages found for a question; at most half of the cache's budget
+};
+
+// A passage of which at least this share of the (layer, KV head, token) triples is kept is held well.
+inline constexpr double held_well = 0.9;
+
+// A passage, or several that follow one another in a section: `index` is that of the first.
+struct FoundPassage {
+    StoredPassage passage;
+    double held = 0; // Session::held of the best copy in the stream of each passage, before it is read again
+};
+
+struct Rereading {
+    std::vector<FoundPassage> read; // again, in the order of the documents
+    std::vector<FoundPassage> held; // found, but held well: not read again
+    double seconds = 0;             // to find them
+
+    bool empty() const { return read.empty() && held.empty(); }
+    uint64_t tokens() const; // of what is read again
+    // The places and ids of what is read again.
+    std::vector<QuotedPassage> quoted(Store& store) const;
+    // As a message records them. `at`: of each passage in the message's ids (FramedTurn).
+    std::vector<ReadAgain> record(const std::vector<uint64_t>& at) const;
+    // "read again: CHAPTER II, tokens 1,200 to 1,399; 200 tokens in all, of which 3 % were held"
+    Text sentence(Store& store) const;
+    nlohmann::ordered_json json(Store& store) const; // docs/formats.md, Answers and turns
+};
+
+// Finds what to read again for a question. `stream`: of the session; only its documents are searched, which are
+// read to their end. Nothing is found for a question without content words.
+Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
+                         std::string_view question, const RereadOptions& options);
+
+// "auto", "always", "never".
+std::string_view name_of(RereadMode mode);
+std::optional<RereadMode> reread_mode(std::string_view name);
+
+} // namespace palimpsest::storage
