@@ -109,8 +109,9 @@ std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& m
 
     const FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
     std::vector<Received> layers(static_cast<size_t>(model->config().layers));
+    const uint64_t end_of_question = before.tokens_seen + before.pending.size() + question.size();
     session->set_observer([&](const Selection& seen) {
-        layers[static_cast<size_t>(seen.layer)] = received(seen, before.tokens_seen);
+        layers[static_cast<size_t>(seen.layer)] = received(seen, end_of_question);
     });
     if (!session->feed(question, feed) || !session->finish(feed)) return {};
     const std::vector<Received> by_question = layers;

@@ -20,8 +20,9 @@ struct AttendedToken {
     double weight = 0;  // share of the answer's attention, mean over layers, heads and rows
 };
 
-// `before`: the session's state before the question. Returns the tokens that its lists hold, ascending. Their
-// weights sum to at most 1; the remaining attention went to question and answer. Empty if stopped. Throws Error:
+// `before`: the session's state before the question. Returns the tokens that its lists hold, and those of the
+// question, which may contain passages that are read again, ascending. Their weights sum to at most 1; the remaining
+// attention went to the answer. Empty if stopped. Throws Error:
 // Usage (BudgetDoesNotFit) if the turn does not fit the model's context beside the kept tokens, Resources if memory
 // is short.
 std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& model, const SessionState& before,

@@ -460,6 +460,10 @@
         <source>What the answer rests on has a dotted line beside it. When it was given, %1 of that was still in the cache. This does not say whether the answer is right.</source>
         <translation>Worauf die Antwort beruht, hat eine gepunktete Linie neben sich. Als sie gegeben wurde, waren %1 davon noch im Cache. Ob die Antwort stimmt, sagt das nicht.</translation>
     </message>
+    <message>
+        <source>%1 % of the answer&apos;s attention to the documents; read again for it</source>
+        <translation>%1 % der Aufmerksamkeit der Antwort auf die Dokumente; für sie erneut gelesen</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::Chart</name>
@@ -504,6 +508,10 @@
     <message>
         <source>%1: %2 of the answer&apos;s attention, %3 of it was still held</source>
         <translation>%1: %2 der Aufmerksamkeit der Antwort, davon waren %3 noch gehalten</translation>
+    </message>
+    <message>
+        <source>%1: %2 of the answer&apos;s attention, read again for it</source>
+        <translation>%1: %2 der Aufmerksamkeit der Antwort, für sie erneut gelesen</translation>
     </message>
 </context>
 <context>
@@ -1580,60 +1588,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::MapExporter</name>
-    <message>
-        <source>PNG picture (*.png)</source>
-        <translation>PNG-Bild (*.png)</translation>
-    </message>
-    <message>
-        <source>SVG picture (*.svg)</source>
-        <translation>SVG-Bild (*.svg)</translation>
-    </message>
-    <message>
-        <source>List of kept tokens (*.csv)</source>
-        <translation>Liste der behaltenen Token (*.csv)</translation>
-    </message>
-    <message>
-        <source>Lists of layers and heads (*.json)</source>
-        <translation>Listen der Schichten und Köpfe (*.json)</translation>
-    </message>
-    <message>
-        <source>Export the retained-token map</source>
-        <translation>Karte der behaltenen Token exportieren</translation>
-    </message>
-</context>
-<context>
-    <name>palimpsest::ui::MapPicture</name>
-    <message>
-        <source>layer</source>
-        <translation>Schicht</translation>
-    </message>
-    <message>
-        <source>token</source>
-        <translation>Token</translation>
-    </message>
-    <message>
-        <source>share kept</source>
-        <translation>behaltener Anteil</translation>
-    </message>
-    <message>
-        <source>none kept</source>
-        <translation>nichts behalten</translation>
-    </message>
-    <message>
-        <source>not read yet</source>
-        <translation>noch nicht gelesen</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>angeheftet</translation>
-    </message>
-    <message>
-        <source>source of the answer</source>
-        <translation>Quelle der Antwort</translation>
-    </message>
-</context>
-<context>
     <name>palimpsest::ui::MapCell</name>
     <message>
         <source>Layer %1</source>
@@ -1686,6 +1640,60 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>%1; here it is number %2 of %3, the oldest first.</source>
         <translation>%1; hier ist es Nummer %2 von %3, vom ältesten an gezählt.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapExporter</name>
+    <message>
+        <source>PNG picture (*.png)</source>
+        <translation>PNG-Bild (*.png)</translation>
+    </message>
+    <message>
+        <source>SVG picture (*.svg)</source>
+        <translation>SVG-Bild (*.svg)</translation>
+    </message>
+    <message>
+        <source>List of kept tokens (*.csv)</source>
+        <translation>Liste der behaltenen Token (*.csv)</translation>
+    </message>
+    <message>
+        <source>Lists of layers and heads (*.json)</source>
+        <translation>Listen der Schichten und Köpfe (*.json)</translation>
+    </message>
+    <message>
+        <source>Export the retained-token map</source>
+        <translation>Karte der behaltenen Token exportieren</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapPicture</name>
+    <message>
+        <source>layer</source>
+        <translation>Schicht</translation>
+    </message>
+    <message>
+        <source>token</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>share kept</source>
+        <translation>behaltener Anteil</translation>
+    </message>
+    <message>
+        <source>none kept</source>
+        <translation>nichts behalten</translation>
+    </message>
+    <message>
+        <source>not read yet</source>
+        <translation>noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>source of the answer</source>
+        <translation>Quelle der Antwort</translation>
     </message>
 </context>
 <context>
@@ -2542,6 +2550,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>How the model is to answer in new sessions; a session keeps the one it was begun with</source>
         <translation>Wie das Modell in neuen Sitzungen antworten soll; eine Sitzung behält den, mit dem sie begonnen wurde</translation>
     </message>
+    <message>
+        <source>Read again what a &amp;question is about and is hardly held</source>
+        <translation>Erneut lesen, worum es in einer &amp;Frage geht und was kaum noch behalten ist</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::StatusLine</name>
@@ -2896,6 +2908,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>Show what it rests on</source>
         <translation>Zeigen, worauf sie beruht</translation>
     </message>
+    <message>
+        <source>%1 tokens read again for this answer; %2 of them were held</source>
+        <translation>%1 Token für diese Antwort erneut gelesen; %2 davon waren behalten</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::TurnMenu</name>
@@ -2930,6 +2946,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>Links</source>
         <translation>Links</translation>
+    </message>
+    <message>
+        <source>%1 (read again)</source>
+        <translation>%1 (erneut gelesen)</translation>
     </message>
 </context>
 <context>

@@ -59,7 +59,8 @@ void append(std::vector<FoundPassage>& passages, const FoundPassage& next)
         StoredPassage& last = passages.back().passage;
         if (last.document == next.passage.document && last.section == next.passage.section &&
             last.end_token == next.passage.first_token) {
-            const auto tokens = static_cast<double>(last.tokens()), more = static_cast<double>(next.passage.tokens());
+            const auto tokens = static_cast<double>(last.tokens()),
+                       more = static_cast<double>(next.passage.tokens());
             passages.back().held = (tokens * passages.back().held + more * next.held) / (tokens + more);
             last.end_token = next.passage.end_token;
             last.end_byte = next.passage.end_byte;

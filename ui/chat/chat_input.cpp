@@ -212,6 +212,9 @@ QString ChatView::tip_at(QPoint at)
         return found.spot.link.isEmpty() ? QString() : visible_address(found.spot.link).left(400);
     const Provenance::Source& source =
         turns_[found.cursor.turn].turn.provenance->sources[static_cast<size_t>(area->source)];
+    if (source.read_again)
+        return tr("%1: %2 of the answer's attention, read again for it")
+            .arg(place_name(source.range), share_text(source.weight));
     return tr("%1: %2 of the answer's attention, %3 of it was still held")
         .arg(place_name(source.range), share_text(source.weight), share_text(source.held));
 }

@@ -114,6 +114,9 @@ QString TurnList::notes(int turn) const
     QStringList lines;
     const QString state = state_of(entry);
     if (!state.isEmpty() && !entry.growing) lines += QStringLiteral("■ ") + state;
+    if (entry.turn.read_again && !entry.growing)
+        lines += tr("%1 tokens read again for this answer; %2 of them were held")
+                     .arg(count_text(entry.turn.read_again->tokens), share_text(entry.turn.read_again->held));
     if (!entry.turn.provenance || entry.growing || !entry.is_newest()) return lines.join(QLatin1Char('\n'));
     const Provenance& from = *entry.turn.provenance;
     if (from.tokens_in_input > 0) {

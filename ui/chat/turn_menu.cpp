@@ -61,7 +61,8 @@ void TurnMenu::add_sources(const Contents& contents)
     const std::vector<Provenance::Source>& all = entry.turn.provenance->sources;
     QMenu* sources = addMenu(tr("Sources"));
     for (size_t s = 0; s < std::min(sources_shown, all.size()); ++s) {
-        QAction* item = sources->addAction(contents.place_name(all[s].range), this,
+        const QString place = contents.place_name(all[s].range);
+        QAction* item = sources->addAction(all[s].read_again ? tr("%1 (read again)").arg(place) : place, this,
                                            [this, s] { Q_EMIT source_wanted(static_cast<int>(s)); });
         item->setShortcut(QKeySequence(Qt::Key_1 + static_cast<int>(s)));
     }

@@ -51,11 +51,15 @@ ShadeColors map_shades(const QPalette& palette)
 std::vector<Highlight> highlights_of(const Provenance& provenance)
 {
     std::vector<Highlight> highlights;
-    for (const Provenance::Source& source : provenance.sources)
-        highlights.push_back({source.range, source.weight,
-                              Areas::tr("%1 % of the answer's attention to the documents; %2 % of it is still held")
-                                  .arg(QLocale().toString(source.weight * 100, 'f', 1),
-                                       QLocale().toString(source.held * 100, 'f', 0))});
+    for (const Provenance::Source& source : provenance.sources) {
+        const QString weight = QLocale().toString(source.weight * 100, 'f', 1);
+        highlights.push_back(
+            {source.range, source.weight,
+             source.read_again
+                 ? Areas::tr("%1 % of the answer's attention to the documents; read again for it").arg(weight)
+                 : Areas::tr("%1 % of the answer's attention to the documents; %2 % of it is still held")
+                       .arg(weight, QLocale().toString(source.held * 100, 'f', 0))});
+    }
     return highlights;
 }
 

@@ -200,6 +200,7 @@ void Workbench::notify_reading_ended(const QString& what, bool complete)
 void Workbench::apply(const Preferences& preferences)
 {
     engine_.set_sampling(preferences.sampling, preferences.max_tokens);
+    engine_.set_rereads(preferences.rereads);
 }
 
 void Workbench::empty()

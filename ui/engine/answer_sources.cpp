@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <new>
 #include <utility>
 #include <vector>
@@ -27,16 +28,48 @@ std::optional<int64_t> message_id(const storage::StreamPart& part)
     return message ? message->id : std::nullopt;
 }
 
-std::vector<StreamRange> documents_in(const std::vector<storage::StreamPart>& stream)
+// A document, or a passage of one that the last question read again.
+struct TextInStream {
+    StreamRange range;
+    bool read_again = false;
+    uint64_t in_document = 0; // stream index of its first token in the document
+};
+
+// Ascending. REQUIRES: the stream ends with the question and its answer.
+std::vector<TextInStream> texts_in(const std::vector<storage::StreamPart>& stream,
+                                   const std::vector<storage::ReadAgain>& read_again)
 {
-    std::vector<StreamRange> documents;
-    uint64_t begin = 0;
-    for (const storage::StreamPart& part : stream) {
-        const uint64_t end = begin + tokens_of(part);
-        if (storage::document_in(part)) documents.push_back({begin, end});
+    std::vector<TextInStream> texts;
+    std::map<int64_t, uint64_t> documents; // where each begins
+    uint64_t begin = 0, question = 0;
+    for (size_t i = 0; i < stream.size(); ++i) {
+        if (i + 2 == stream.size()) question = begin;
+        const uint64_t end = begin + tokens_of(stream[i]);
+        if (const auto* document = storage::document_in(stream[i])) {
+            texts.push_back({.range = {begin, end}, .in_document = begin});
+            documents.emplace(document->id, begin);
+        }
         begin = end;
     }
-    return documents;
+    for (const storage::ReadAgain& passage : read_again)
+        if (const auto document = documents.find(passage.document); document != documents.end())
+            texts.push_back({.range = {question + passage.at, question + passage.at + passage.tokens()},
+                             .read_again = true,
+                             .in_document = document->second + passage.first_token});
+    return texts;
+}
+
+// Moves a source in what was read again to its place in the document.
+void show_in_document(Provenance::Source& source, const std::vector<TextInStream>& texts)
+{
+    for (const TextInStream& text : texts) {
+        if (!text.read_again || source.range.first < text.range.first || source.range.last > text.range.last)
+            continue;
+        const uint64_t first = text.in_document + source.range.first - text.range.first;
+        source.range = {first, first + source.range.last - source.range.first};
+        source.read_again = true;
+        return;
+    }
 }
 
 } // namespace
@@ -61,15 +94,15 @@ try {
     const auto question = conversations.message(message_id(parts[parts.size() - 2]).value_or(0));
     const auto answer = conversations.message(*message_id(parts.back()));
     if (!question || !answer || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
-    open_.set_provenance(answer->id, provenance_of(question->ids, answer->ids, *before));
+    open_.set_provenance(answer->id, provenance_of(*question, answer->ids, *before));
 } catch (const Error& error) {
     listener_.note(sentence_of(error));
 } catch (const std::exception& error) {
     listener_.note(Text::verbatim(error.what()));
 }
 
-Provenance AnswerSources::provenance_of(std::span<const engine::TokenId> question,
-                                        std::span<const engine::TokenId> answer, const engine::SessionState& before)
+Provenance AnswerSources::provenance_of(const storage::Message& question, std::span<const engine::TokenId> answer,
+                                        const engine::SessionState& before)
 {
     storage::StoredSession& session = open_.require_session();
     const storage::Coverage coverage = session.coverage();
@@ -77,12 +110,17 @@ Provenance AnswerSources::provenance_of(std::span<const engine::TokenId> questio
                           .tokens_read = coverage.tokens_read,
                           .budget = session.session().options().budget,
                           .sources = {}};
+    const std::vector<TextInStream> texts = texts_in(session.parts(), question.read_again);
+    std::vector<StreamRange> ranges;
+    for (const TextInStream& text : texts)
+        ranges.push_back(text.range);
     provenance.sources = heaviest_passages(
-        engine::attention_trace(session.shared_model(), before, question, answer, listener_.stop()),
-        documents_in(session.parts()));
-    for (Provenance::Source& source : provenance.sources)
+        engine::attention_trace(session.shared_model(), before, question.ids, answer, listener_.stop()), ranges);
+    for (Provenance::Source& source : provenance.sources) {
         source.held =
             session.held({static_cast<uint32_t>(source.range.first), static_cast<uint32_t>(source.range.last)});
+        show_in_document(source, texts);
+    }
     return provenance;
 }
 

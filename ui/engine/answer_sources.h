@@ -30,7 +30,7 @@ public:
     void note_provenance();
 
 private:
-    Provenance provenance_of(std::span<const engine::TokenId> question, std::span<const engine::TokenId> answer,
+    Provenance provenance_of(const storage::Message& question, std::span<const engine::TokenId> answer,
                              const engine::SessionState& before);
 
     OpenSession& open_;

@@ -170,4 +170,9 @@ void EngineThread::set_sampling(const engine::SamplerOptions& sampling, int max_
     worker_->sampling().set(sampling, max_tokens);
 }
 
+void EngineThread::set_rereads(bool rereads)
+{
+    worker_->sampling().set_rereads(rereads);
+}
+
 } // namespace palimpsest::ui

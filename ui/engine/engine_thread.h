@@ -93,6 +93,7 @@ public:
     bool is_idle() const;
 
     void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
+    void set_rereads(bool rereads); // whether questions read passages again (RereadMode::Auto)
 
 Q_SIGNALS:
     void frame_changed();

@@ -46,6 +46,18 @@ private:
     std::unordered_map<int64_t, std::vector<const storage::Message*>> answers_; // by question
 };
 
+std::optional<ReadAgainNote> note_of(const std::vector<storage::ReadAgain>& passages)
+{
+    if (passages.empty()) return std::nullopt;
+    ReadAgainNote note;
+    for (const storage::ReadAgain& passage : passages) {
+        note.tokens += passage.tokens();
+        note.held += passage.held * static_cast<double>(passage.tokens());
+    }
+    note.held /= static_cast<double>(std::max<uint64_t>(note.tokens, 1));
+    return note;
+}
+
 // Returns the message of this part of the stream if the message is not stored yet, else null.
 using Waiting = std::function<const storage::Message*(size_t part)>;
 
@@ -72,7 +84,9 @@ public:
             if (!part_message) continue;
             const storage::Message* message = waiting(i);
             if (!message && part_message->id) message = messages_.find(*part_message->id);
-            if (message) facts_.turns.push_back(turn_of(*message, part_message->id.value_or(0), range));
+            if (!message) continue;
+            if (message->role == storage::Role::User) asked_ = message;
+            facts_.turns.push_back(turn_of(*message, part_message->id.value_or(0), range));
         }
     }
 
@@ -85,9 +99,11 @@ private:
                   .text = text_of(message.text),
                   .range = range,
                   .earlier = {},
+                  .read_again = std::nullopt,
                   .provenance = std::nullopt,
                   .damaged = message.damaged};
         if (message.role == storage::Role::Assistant) turn.earlier = messages_.earlier(message, id);
+        if (message.role == storage::Role::Assistant && asked_) turn.read_again = note_of(asked_->read_again);
         if (const auto known = provenances_.find(id); known != provenances_.end()) turn.provenance = known->second;
         return turn;
     }
@@ -97,6 +113,7 @@ private:
     const std::map<int64_t, Provenance>& provenances_;
     const std::vector<storage::Message> stored_;
     const Messages messages_;
+    const storage::Message* asked_ = nullptr; // the last question so far
 };
 
 SessionFacts::NotStored not_stored(const Error& why)

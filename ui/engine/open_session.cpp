@@ -102,7 +102,7 @@ storage::StoredOptions OpenSession::resume_options() const
 {
     storage::StoredOptions options = options_for({});
     options.choice.model.clear(); // so that the session's own model is used
-    options.recompute = true;        // computing the stream again may take long, but the user can stop it
+    options.recompute = true;     // computing the stream again may take long, but the user can stop it
     return options;
 }
 

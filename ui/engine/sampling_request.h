@@ -1,9 +1,11 @@
-// The requested sampling and length of answers: set by the window's thread, read by the engine thread.
+// How answers are wanted: sampling, length, and whether passages are read again. Set by the window's thread, read
+// by the engine thread.
 #pragma once
 
 #include <mutex>
 
 #include "engine/session/sampler.h"
+#include "storage/session/rereading.h"
 
 namespace palimpsest::ui {
 
@@ -21,6 +23,16 @@ public:
         const std::lock_guard lock(mutex_);
         return sampling_;
     }
+    void set_rereads(bool rereads)
+    {
+        const std::lock_guard lock(mutex_);
+        rereads_ = rereads;
+    }
+    storage::RereadOptions rereading() const
+    {
+        const std::lock_guard lock(mutex_);
+        return {.mode = rereads_ ? storage::RereadMode::Auto : storage::RereadMode::Never};
+    }
     int max_tokens() const
     {
         const std::lock_guard lock(mutex_);
@@ -34,6 +46,7 @@ private:
     mutable std::mutex mutex_; // guards the members below
     engine::SamplerOptions sampling_{.temperature = chat_temperature};
     int max_tokens_ = 0;
+    bool rereads_ = true;
 };
 
 } // namespace palimpsest::ui

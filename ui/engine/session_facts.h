@@ -32,8 +32,16 @@ struct Provenance {
         StreamRange range;
         double weight = 0; // share of the answer's attention to documents
         double held = 0;   // share of the range's (layer, KV head, token) triples that were kept
+        bool read_again =
+            false; // its tokens were read again for the question; `range` is their place in the document
     };
     std::vector<Source> sources; // heaviest first
+};
+
+// What a question read again of the documents.
+struct ReadAgainNote {
+    uint64_t tokens = 0;
+    double held = 0; // share of it that the cache held before
 };
 
 // A question or an answer, as the chat shows it.
@@ -42,9 +50,10 @@ struct Turn {
     storage::Role role = storage::Role::User;
     storage::MessageState state = storage::MessageState::Complete;
     QString text;
-    StreamRange range;                    // in the stream
-    std::vector<QString> earlier;         // older answers to the same question, oldest first
-    std::optional<Provenance> provenance; // only of answers given since the session was opened
+    StreamRange range;                         // in the stream
+    std::vector<QString> earlier;              // older answers to the same question, oldest first
+    std::optional<ReadAgainNote> read_again{}; // of an answer: what was read again for it; absent: nothing
+    std::optional<Provenance> provenance;      // only of answers given since the session was opened
     bool damaged = false;
 };
 

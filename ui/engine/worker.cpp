@@ -369,6 +369,7 @@ void EngineThread::Worker::run_turn(const QString& question, const Generate& gen
     sources_.clear();
     storage::StoredSession& session = open_.require_session();
     session.choose_sampling(sampling_.sampling());
+    session.set_rereading(sampling_.rereading());
     storage::AnswerText text(session.tokenizer(), {});
     const auto before = end_of_stream(session);
     try {

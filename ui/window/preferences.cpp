@@ -28,6 +28,7 @@ void each(P& p, Visit&& visit)
     visit("session/chunk", p.chunk);
     visit("session/system", p.system);
     visit("session/max_tokens", p.max_tokens);
+    visit("session/rereads", p.rereads);
     visit("sampling/temperature", p.sampling.temperature);
     visit("sampling/top_p", p.sampling.top_p);
     visit("sampling/top_k", p.sampling.top_k);

@@ -192,6 +192,8 @@ void SettingsDialog::build_reading()
     repeat_penalty_ = make_real(given_.sampling.repeat_penalty, 0.01, 100);
     seed_ = new SeedField(given_.sampling.seed);
     max_tokens_ = make_number(given_.max_tokens, 1, 1 << 20, 64);
+    rereads_ = new QCheckBox(tr("Read again what a &question is about and is hardly held"));
+    rereads_->setChecked(given_.rereads);
     add_row(*form, tr("&Policy of new sessions:"), policy_, tr("What decides which tokens are kept"));
     add_row(*form, tr("&Budget:"), budget_,
             tr("Tokens kept per layer and head, such as 2048; or memory, such as 512MiB; or a share, such as 25%"));
@@ -205,6 +207,7 @@ void SettingsDialog::build_reading()
     add_row(*form, tr("&Repeat penalty:"), repeat_penalty_, tr("1: off"));
     add_row(*form, tr("&Seed:"), seed_, tr("The same seed gives the same answer"));
     add_row(*form, tr("&Longest answer:"), max_tokens_, tr("In tokens; reaching it is said"));
+    form->addRow(rereads_);
     connect(policy_, &QComboBox::currentTextChanged, this, &SettingsDialog::check);
     connect(budget_, &QLineEdit::textChanged, this, &SettingsDialog::check);
     connect(chunk_, &QSpinBox::valueChanged, this, &SettingsDialog::check);
@@ -306,6 +309,7 @@ Preferences SettingsDialog::preferences() const
     p.colours = static_cast<Colours>(colours_->currentIndex());
     p.text_percent = text_percent_->value();
     p.reduced_motion = reduced_motion_->isChecked();
+    p.rereads = rereads_->isChecked();
     return p;
 }
 

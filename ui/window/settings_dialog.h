@@ -60,6 +60,7 @@ private:
     QSpinBox *threads_, *chunk_, *max_tokens_, *top_k_, *text_percent_;
     QDoubleSpinBox *temperature_, *top_p_, *min_p_, *repeat_penalty_;
     SeedField* seed_;
+    QCheckBox* rereads_;
     QCheckBox* reduced_motion_;
 };
 

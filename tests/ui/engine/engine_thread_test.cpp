@@ -26,6 +26,7 @@ private Q_SLOTS:
     void init();
     void cleanup();
     void a_question_about_a_document_is_answered();
+    void a_question_reads_what_is_forgotten_again();
     void a_session_is_the_same_after_a_restart();
     void an_answer_is_stopped_and_regenerated();
     void an_edited_question_begins_a_branch();
@@ -172,6 +173,35 @@ void EngineThreadTest::a_question_about_a_document_is_answered()
         QVERIFY(source.weight > 0 && source.weight <= 1);
         QVERIFY(source.held > 0 && source.held <= 1);
     }
+}
+
+void EngineThreadTest::a_question_reads_what_is_forgotten_again()
+{
+    engine_->begin_session({.name = QStringLiteral("Ashford"),
+                            .policy = QStringLiteral("streaming"),
+                            .budget = QStringLiteral("512"),
+                            .chunk = 128},
+                           {book(test::sized(4))});
+    QVERIFY(wait_until_idle());
+    engine_->ask(QStringLiteral("How many letters did the Clerk to the Harbour Commissioners write?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    const auto now = facts();
+    QVERIFY(!now->turns[0].read_again);
+    const auto& again = now->turns[1].read_again;
+    QVERIFY(again && again->tokens > 0 && again->tokens <= 256 && again->held < 0.9);
+    // Its sources are shown at their places in the document, also those that were read again.
+    QVERIFY(now->turns[1].provenance);
+    const std::vector<Provenance::Source>& sources = now->turns[1].provenance->sources;
+    const auto is_again = [](const Provenance::Source& source) { return source.read_again; };
+    QVERIFY(std::any_of(sources.begin(), sources.end(), is_again));
+    for (const Provenance::Source& source : sources)
+        QVERIFY(source.range.last <= now->documents[0].range.last);
+
+    engine_->set_rereads(false);
+    engine_->ask(QStringLiteral("How many letters did the Clerk to the Harbour Commissioners write?"));
+    QVERIFY(wait_until_idle());
+    QVERIFY(!facts()->turns[3].read_again);
 }
 
 void EngineThreadTest::a_session_is_the_same_after_a_restart()
