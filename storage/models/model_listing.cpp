@@ -139,10 +139,12 @@ std::vector<FolderEntry> ModelListing::entries_below(const fs::path& folder, int
 
 bool is_model_folder(const fs::path& folder)
 {
-    std::error_code ignored;
-    return fs::exists(folder / "config.json", ignored) &&
-           (fs::exists(folder / "model.safetensors", ignored) ||
-            fs::exists(folder / "model.safetensors.index.json", ignored));
+    const auto has = [&](const char* name) {
+        std::error_code ignored;
+        return fs::exists(folder / name, ignored);
+    };
+    const bool is_encoder = has("sentence_bert_config.json") || has("modules.json");
+    return !is_encoder && has("config.json") && (has("model.safetensors") || has("model.safetensors.index.json"));
 }
 
 bool is_gguf_model(const fs::path& file)

@@ -45,7 +45,8 @@ void list_lm_studio_models(const std::filesystem::path& folder, ModelListing& li
 void list_ollama_models(const std::filesystem::path& folder, ModelListing& listing);
 void list_hub_models(const std::filesystem::path& folder, ModelListing& listing);
 
-// Whether `folder` is a Hugging Face model with weights.
+// Whether `folder` is a Hugging Face model with weights. False for those of the sentence-transformers library,
+// which turn texts into embeddings and answer nothing.
 bool is_model_folder(const std::filesystem::path& folder);
 bool is_gguf_model(const std::filesystem::path& file); // by name; excludes projectors
 // "model" for model.gguf and for model-00001-of-00003.gguf.

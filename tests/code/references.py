@@ -26,14 +26,14 @@ import sources
 RULES = "docs/validation.md"
 # How many rules of each letter there have been: an id that was removed is still recognised as one.
 RULE_COUNTS = {
-    "C": 7, "G": 18, "J": 6, "K": 10, "L": 19, "M": 3, "P": 17, "Q": 17, "R": 2, "S": 9, "T": 13, "U": 4, "V": 17
+    "C": 7, "E": 6, "G": 18, "J": 6, "K": 10, "L": 19, "M": 4, "P": 17, "Q": 17, "R": 2, "S": 9, "T": 13, "U": 4, "V": 17
 }
 # Pages that comments have named without a folder.
 OLD_PAGES = {"architecture.md", "cli.md", "desktop.md", "performance.md", "policies.md", "product.md", "reliability.md"}
 
 PAGE = re.compile(r"(?<![\w/.:@-])((?:[\w.-]+/)*\w[\w.-]*\.md)\b(?:#([\w-]+))?")
 EXTERNAL = re.compile(r"(?:https?://\S*|github\.com/[\w.-]+/[\w.-]+,? *(?:at |file )?)$")
-ID = re.compile(r"(?<![\w.\"'`+/-])([CGJKLMPQRSTUV])([1-9]\d?)(?![\w\"'`+(\[=]|\.\d|-[A-Za-z])")
+ID = re.compile(r"(?<![\w.\"'`+/-])([CEGJKLMPQRSTUV])([1-9]\d?)(?![\w\"'`+(\[=]|\.\d|-[A-Za-z])")
 RANGE = re.compile(r"([A-Z])(\d+)(?: to |-|\.\.|–)\1?(\d+)")
 ERROR_CODES = re.compile(r"PAL-[A-Z]+-\w+(?:(?:,| to| and| or) -?[A-Z]?\d+)*")
 NUMBERED = re.compile(r"\b(contract|rule|section|decision)s? (\d+(?:\.\d+)*)\b", re.IGNORECASE)

