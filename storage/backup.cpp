@@ -123,8 +123,8 @@ void copy_all(SQLite::Database& db, const fs::path& part)
 // them, and passages with their index, which follow from the text.
 bool is_kept(const std::string& table)
 {
-    for (const char* left_out :
-         {"snapshots", "snapshot_blocks", "blocks", "fading", "passages", "indexed_documents"})
+    for (const char* left_out : {"snapshots", "snapshot_blocks", "blocks", "fading", "passages",
+                                 "indexed_documents", "encoded_documents", "passage_vectors"})
         if (table == left_out) return false;
     return !table.starts_with("sqlite_") && !table.starts_with("passage_texts");
 }

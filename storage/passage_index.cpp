@@ -149,7 +149,8 @@ void PassageIndex::remove(int64_t document)
         for (const char* sql :
              {"DELETE FROM indexed_documents WHERE document = ?",
               "DELETE FROM passage_texts WHERE rowid IN (SELECT id FROM passages WHERE document = ?)",
-              "DELETE FROM passages WHERE document = ?"}) {
+              "DELETE FROM passages WHERE document = ?", "DELETE FROM encoded_documents WHERE document = ?",
+              "DELETE FROM passage_vectors WHERE document = ?"}) {
             auto statement = db_.statement(sql);
             statement.bind(1, document);
             statement.exec();

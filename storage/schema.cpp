@@ -184,10 +184,22 @@ CREATE TABLE read_again(
     end_token   INTEGER NOT NULL,
     held        REAL NOT NULL,    -- share of its kept (layer, head, token) triples before
     PRIMARY KEY(message, at)) STRICT;
+
+-- Embeddings of a document's first passages. They follow from the text, and backups leave them out.
+CREATE TABLE encoded_documents(
+    document INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+    encoder  TEXT NOT NULL, -- identity
+    passages INTEGER NOT NULL) STRICT;
+CREATE TABLE passage_vectors(
+    document INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    idx      INTEGER NOT NULL, -- of the passage
+    data     BLOB NOT NULL,
+    PRIMARY KEY(document, idx)) STRICT;
 )sql",
      .as_read = R"sql(
 CREATE TEMP VIEW read_again AS SELECT 0 AS message, 0 AS at, 0 AS document, 0 AS first_token, 0 AS end_token,
     0.0 AS held WHERE 0;
+CREATE TEMP VIEW encoded_documents AS SELECT 0 AS document, '' AS encoder, 0 AS passages WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)
@@ -281,7 +293,8 @@ void discard_passages(SQLite::Database& db)
             "INSERT INTO passage_texts_data(id, block) VALUES(1, x''), (10, x'00000000000000'); "
             "DROP TABLE passage_texts");
     db.exec(PALIMPSEST_PASSAGE_TEXTS);
-    db.exec("DELETE FROM indexed_documents; DELETE FROM passages;");
+    db.exec("DELETE FROM indexed_documents; DELETE FROM passages; DELETE FROM encoded_documents; DELETE FROM "
+            "passage_vectors;");
 }
 
 void add_compatibility_views(SQLite::Database& db, int version)

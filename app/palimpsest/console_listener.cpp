@@ -19,10 +19,10 @@ void ConsoleListener::progress(const storage::ReadingProgress& progress, const e
 
 void ConsoleListener::found(const storage::Rereading& passages, storage::Store& store)
 {
-    rereading_ = passages.json(store);
+    found_ = passages;
     if (events_) {
         nlohmann::ordered_json event{{"event", "reread"}};
-        event.update(rereading_);
+        event.update(passages.json(store));
         write_event(console_.err, event);
     } else if (!passages.read.empty()) {
         console_.err << visible(console_.wording.of(passages.sentence(store))) << std::endl;
@@ -47,6 +47,29 @@ void ConsoleListener::device_lost(const std::string& device)
             {{"event", "device_lost"}, {"device", device}, {"goes_on_with", "cpu"}, {"text", for_scripts(text)}});
     else
         write_note(console_, events_, text);
+}
+
+void add_support(nlohmann::ordered_json& answer, const storage::AnswerSupport& support, storage::Store& store)
+{
+    answer["quote"] = support.quote ? support.quote->json(store) : nlohmann::ordered_json();
+    answer["unsupported"] = support.unsupported;
+}
+
+void write_support(Console& console, bool events, bool json, const storage::AnswerSupport& support,
+                   storage::Store& store)
+{
+    if (!support.quote || (json && !events)) return;
+    if (events) {
+        nlohmann::ordered_json event{{"event", "quote"}};
+        add_support(event, support, store);
+        return write_event(console.err, event);
+    }
+    std::vector<Text> things;
+    for (const std::string& thing : support.unsupported)
+        things.push_back(Text::escaped(thing));
+    if (!things.empty())
+        write_note(console, false, Text("not in the passages that were found: {0}", joined(things, ", ")));
+    console.err << visible(console.wording.of(Text("quote: {0}", support.quote->sentence(store)))) << std::endl;
 }
 
 void write_note(Console& console, bool events, const Text& text)

@@ -2,7 +2,6 @@
 // device.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "app/palimpsest/console.h"
 #include "app/palimpsest/progress.h"
 #include "kernels/base/text.h"
+#include "storage/session/answer_support.h"
 #include "storage/session/listener.h"
 
 namespace palimpsest::app {
@@ -26,16 +26,22 @@ public:
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return console_.stop; }
 
-    // What was found for the last message, as JSON; null if nothing was looked for or found.
-    nlohmann::ordered_json take_rereading() { return std::exchange(rereading_, nullptr); }
+    // What was found for the last message; absent if nothing was looked for or found.
+    std::optional<storage::Rereading> take_found() { return std::exchange(found_, std::nullopt); }
 
 private:
     Console& console_;
     bool events_;
     std::optional<Progress> progress_; // of the current reading
-    nlohmann::ordered_json rereading_;
+    std::optional<storage::Rereading> found_;
 };
 
+// Prints the sentence that supports an answer, and what of it is not supported, to standard error: as text unless
+// `json` holds the answer, or as an event.
+void write_support(Console& console, bool events, bool json, const storage::AnswerSupport& support,
+                   storage::Store& store);
+// The members `quote` and `unsupported` of an answer (docs/formats.md, Answers and turns).
+void add_support(nlohmann::ordered_json& answer, const storage::AnswerSupport& support, storage::Store& store);
 // Prints a note or an event to standard error.
 void write_note(Console& console, bool events, const Text& text);
 

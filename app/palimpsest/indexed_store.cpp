@@ -9,10 +9,15 @@ using storage::open_store;
 using Access = storage::Database::Access;
 
 std::unique_ptr<storage::Store> open_indexed_store(const std::string& file, const SearchedDocuments& documents,
-                                                   storage::Listener& listener)
+                                                   storage::PassageEncoder* encoder, storage::Listener& listener)
 {
     auto store = open_store(file, Access::Read, listener.stop());
-    if (storage::unindexed(*store, documents(*store)).empty()) return store;
+    const auto is_ready = [&] {
+        const std::vector<int64_t> searched = documents(*store);
+        return storage::unindexed(*store, searched).empty() &&
+               (!encoder || storage::all_encoded(*store, searched, *encoder));
+    };
+    if (is_ready()) return store;
     store.reset();
     try {
         store = open_store(file, Access::Write, listener.stop());
@@ -22,7 +27,9 @@ std::unique_ptr<storage::Store> open_indexed_store(const std::string& file, cons
         storage::name_unindexed(*store, documents(*store), error.text(), listener);
         return store;
     }
-    if (!storage::index_documents(*store, documents(*store), listener, listener.stop()))
+    const std::vector<int64_t> searched = documents(*store);
+    if (!storage::index_documents(*store, searched, listener, listener.stop()) ||
+        (encoder && !storage::encode_documents(*store, searched, *encoder, listener, listener.stop())))
         throw storage::Interrupted{Text("stopped while indexing; run it again to start over")};
     store.reset();
     return open_store(file, Access::Read, listener.stop());

@@ -1,49 +1,13 @@
 #include "engine/text/passage_cutter.h"
 
 #include <algorithm>
-#include <utf8proc.h>
 #include <utility>
 
 namespace palimpsest::engine {
-namespace {
-
-utf8proc_category_t category(char32_t character)
+PassageCutter::Start PassageCutter::kind_of(Break found)
 {
-    return utf8proc_category(static_cast<utf8proc_int32_t>(character));
+    return found == Break::Paragraph ? Start::Paragraph : found == Break::Sentence ? Start::Sentence : Start::Word;
 }
-
-bool is_white_space(char32_t character)
-{
-    constexpr std::u32string_view controls = U" \t\n\r\f\v";
-    return controls.find(character) != controls.npos || category(character) == UTF8PROC_CATEGORY_ZS;
-}
-
-// Full stop, exclamation mark and question mark of Chinese and Japanese: no space follows them.
-bool is_wide_stop(char32_t character)
-{
-    constexpr std::u32string_view stops = U"\u3002\uFF01\uFF1F";
-    return stops.find(character) != stops.npos;
-}
-
-bool ends_sentence(char32_t character)
-{
-    constexpr std::u32string_view stops = U".!?\u2026\u061F\u0964";
-    return stops.find(character) != stops.npos || is_wide_stop(character);
-}
-
-// Quotation marks and brackets that may stand between the end of a sentence and the next.
-bool closes(char32_t character)
-{
-    const auto kind = category(character);
-    return character == U'"' || character == U'\'' || kind == UTF8PROC_CATEGORY_PE || kind == UTF8PROC_CATEGORY_PF;
-}
-
-bool is_lower_case(char32_t character)
-{
-    return category(character) == UTF8PROC_CATEGORY_LL;
-}
-
-} // namespace
 
 void PassageCutter::push(std::string_view clean)
 {
@@ -54,34 +18,14 @@ void PassageCutter::push(std::string_view clean)
     }
 }
 
-// Finds breaks in front of a heading, of a character that follows white space, and of one that follows a wide stop.
 void PassageCutter::scan(char32_t character, size_t bytes)
 {
-    const bool is_space = is_white_space(character);
-    bool is_heading = false;
+    bool begins_heading = false;
     for (; next_heading_ < headings_.size() && headings_[next_heading_] <= scanned_; ++next_heading_) {
-        found_.push_back({scanned_, Break::Heading});
-        is_heading = in_heading_ = true;
+        found_.push_back({scanned_, Start::Heading});
+        begins_heading = true;
     }
-    if (!is_heading && !is_space && after_space_) {
-        const bool begins_paragraph = line_ends_ > (in_heading_ ? 0 : 1);
-        const bool begins_sentence = after_sentence_ && !is_lower_case(character);
-        in_heading_ = in_heading_ && !begins_paragraph;
-        found_.push_back({scanned_, begins_paragraph  ? Break::Paragraph
-                                    : begins_sentence ? Break::Sentence
-                                                      : Break::Word});
-    } else if (!is_heading && !is_space && after_wide_stop_ && !closes(character)) {
-        found_.push_back({scanned_, Break::Sentence});
-    }
-    if (is_space) {
-        line_ends_ = (after_space_ ? line_ends_ : 0) + (character == U'\n' ? 1 : 0);
-    } else if (ends_sentence(character)) {
-        after_sentence_ = true;
-        after_wide_stop_ = is_wide_stop(character);
-    } else if (after_space_ || !closes(character)) {
-        after_sentence_ = after_wide_stop_ = false;
-    }
-    after_space_ = is_space;
+    if (const auto found = scanner_.push(character, begins_heading)) found_.push_back({scanned_, kind_of(*found)});
     scanned_ += bytes;
 }
 
@@ -101,11 +45,11 @@ void PassageCutter::add_token(uint64_t end)
 }
 
 // A passage may begin with the next token, because of what begins in it.
-void PassageCutter::begin_with(Break kind)
+void PassageCutter::begin_with(Start kind)
 {
     const bool is_empty = start_of(tokens_) == text_begin_; // it may have tokens without bytes
-    const bool is_heading = kind == Break::Heading;
-    if (is_heading ? !is_empty && !has_only_headings() : kind == Break::Paragraph && tokens_ - first_ >= min_tokens)
+    const bool is_heading = kind == Start::Heading;
+    if (is_heading ? !is_empty && !has_only_headings() : kind == Start::Paragraph && tokens_ - first_ >= min_tokens)
         cut_before(tokens_);
     else if (!is_empty && !is_heading)
         breaks_.push_back({tokens_, kind});
@@ -117,7 +61,7 @@ void PassageCutter::begin_with(Break kind)
 bool PassageCutter::has_only_headings() const
 {
     return begins_with_heading_ && std::none_of(breaks_.begin(), breaks_.end(),
-                                                [](const TokenBreak& one) { return one.kind == Break::Paragraph; });
+                                                [](const TokenBreak& one) { return one.kind == Start::Paragraph; });
 }
 
 // Where to cut a passage that has become too long.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/text/break_scanner.h"
 #include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine {
@@ -43,20 +44,21 @@ public:
     std::vector<Passage> take();
 
 private:
-    // What may begin a passage, in order of preference.
-    enum class Break { Word, Sentence, Paragraph, Heading };
+    // Where a passage may begin; a later kind is preferred to an earlier one.
+    enum class Start { Word, Sentence, Paragraph, Heading };
     struct FoundBreak {
         uint64_t byte = 0;
-        Break kind = Break::Word;
+        Start kind = Start::Word;
     };
     struct TokenBreak {
         uint64_t token = 0; // contains the byte
-        Break kind = Break::Word;
+        Start kind = Start::Word;
     };
 
+    static Start kind_of(Break found);
     void scan(char32_t character, size_t bytes);
     void add_token(uint64_t end);
-    void begin_with(Break kind);
+    void begin_with(Start kind);
     bool has_only_headings() const;
     uint64_t best_cut() const;
     uint64_t character_start(uint64_t token) const;
@@ -71,12 +73,8 @@ private:
     std::string text_; // from text_origin_ on; the passage begins at text_begin_
     uint64_t text_origin_ = 0, text_begin_ = 0, scanned_ = 0;
 
-    // What stands before the next character.
     Utf8Decoder decoder_;
-    int line_ends_ = 0; // in the white space
-    bool after_space_ = true, in_heading_ = false;
-    bool after_sentence_ = false,
-         after_wide_stop_ = false; // a full stop and what closes it, then perhaps white space
+    BreakScanner scanner_;
     std::deque<FoundBreak> found_; // in text whose tokens were not pushed yet
 
     uint64_t first_ = 0, tokens_ = 0;  // first token of the passage, and the number of tokens so far

@@ -36,6 +36,11 @@ fs::path models_folder()
     return fs::path(data_folder()) / "models";
 }
 
+fs::path encoder_folder()
+{
+    return models_folder() / "all-MiniLM-L6-v2";
+}
+
 ModelFolders model_folders()
 {
     const fs::path home = folder_in("HOME");

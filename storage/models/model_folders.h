@@ -23,6 +23,7 @@ struct ModelFolders {
 // no other place, so a test with its own environment sees no installed models.
 ModelFolders model_folders();
 
-std::filesystem::path models_folder(); // ours
+std::filesystem::path models_folder();  // ours
+std::filesystem::path encoder_folder(); // of the sentence encoder, in models_folder(); may be missing
 
 } // namespace palimpsest::storage

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
 #include "storage/passage_index.h"
@@ -32,6 +33,27 @@ bool index_documents(Store& store, std::span<const int64_t> documents, Listener&
         }
     }
     return true;
+}
+
+bool encode_documents(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder, Listener& listener,
+                      const std::stop_token& stop)
+{
+    constexpr int64_t many = 64;
+    for (const int64_t document : documents) {
+        const int64_t passages = encoder.missing(store.database, document);
+        if (passages > many)
+            listener.note(Text("encoding {0} passages of {1}, once, so that they are found by their meaning",
+                               format_count(static_cast<uint64_t>(passages)),
+                               printable(store.library.get(document).title)));
+        if (!encoder.encode(store.database, document, UINT64_MAX, stop)) return false;
+    }
+    return true;
+}
+
+bool all_encoded(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder)
+{
+    return std::all_of(documents.begin(), documents.end(),
+                       [&](int64_t document) { return encoder.missing(store.database, document) == 0; });
 }
 
 void name_unindexed(Store& store, std::span<const int64_t> documents, const Text& why, Listener& listener)

@@ -1,5 +1,5 @@
-// Indexes the passages of documents that lack them: those that an earlier version stored, or that a backup brought
-// back.
+// Prepares documents for a search. Indexes the passages of documents that lack them: those that an earlier version
+// stored, or that a backup brought back.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/session/listener.h"
+#include "storage/session/passage_encoder.h"
 #include "storage/session/store.h"
 
 namespace palimpsest::storage {
@@ -18,6 +19,12 @@ std::vector<int64_t> unindexed(Store& store, std::span<const int64_t> documents)
 // left out. Returns false if it was stopped. REQUIRES: the store may be written.
 bool index_documents(Store& store, std::span<const int64_t> documents, Listener& listener,
                      const std::stop_token& stop);
+
+// Encodes the passages of these documents that lack embeddings, and names a document of which many do to the
+// listener. Returns false if it was stopped. REQUIRES: as index_documents.
+bool encode_documents(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder, Listener& listener,
+                      const std::stop_token& stop);
+bool all_encoded(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder);
 
 // Names the documents that lack passages, and why.
 void name_unindexed(Store& store, std::span<const int64_t> documents, const Text& why, Listener& listener);

@@ -15,6 +15,8 @@
 namespace palimpsest::storage {
 namespace {
 
+constexpr size_t most_hits = 64;
+
 // Where a stretch of a document stands in the stream.
 struct Copy {
     uint64_t first_token = 0, end_token = 0; // of the document
@@ -154,7 +156,7 @@ nlohmann::ordered_json Rereading::json(Store& store) const
 }
 
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
-                         std::string_view question, const RereadOptions& options)
+                         std::string_view question, const RereadOptions& options, PassageEncoder* encoder)
 {
     using Clock = std::chrono::steady_clock;
     Rereading plan;
@@ -163,7 +165,9 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     const std::vector<int64_t> documents = documents_in(stream);
     if (documents.empty()) return plan;
     const Copies copies = copies_in(store, stream);
-    const auto hits = search_passages(store.database, question, documents);
+    QuestionMeaning meaning;
+    if (encoder) meaning = {.encoder = encoder->identity(), .embedding = encoder->question(question)};
+    const auto hits = search_passages(store.database, question, documents, most_hits, encoder ? &meaning : nullptr);
     for (const PassageHit& hit : choose_passages(hits, allowed_tokens(session, options))) {
         const double held = held_of(hit.passage, copies.at(hit.passage.document), session);
         const bool is_held = options.mode == RereadMode::Auto && held >= held_well;

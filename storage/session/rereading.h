@@ -13,6 +13,7 @@
 #include "kernels/base/text.h"
 #include "storage/passage_index.h"
 #include "storage/session/framed_turn.h"
+#include "storage/session/passage_encoder.h"
 #include "storage/session/session_stream.h"
 #include "storage/session/store.h"
 
@@ -56,9 +57,9 @@ struct Rereading {
 };
 
 // Finds what to read again for a question. `stream`: of the session; only its documents are searched, which are
-// read to their end. Nothing is found for a question without content words.
+// read to their end. `encoder`: searches by meaning too; null: by words alone.
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
-                         std::string_view question, const RereadOptions& options);
+                         std::string_view question, const RereadOptions& options, PassageEncoder* encoder);
 
 // "auto", "always", "never".
 std::string_view name_of(RereadMode mode);

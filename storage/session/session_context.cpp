@@ -12,6 +12,12 @@ Text SessionContext::subject() const
     return Text("session '{0}'", printable(info.name));
 }
 
+PassageEncoder* SessionContext::encoder()
+{
+    if (options.rereading.mode == RereadMode::Never) return nullptr;
+    return installed_encoder.get(shared_by_encoder(*model), listener);
+}
+
 SessionChoice SessionContext::begun_with() const
 {
     const SessionSettings begun(info);

@@ -10,6 +10,7 @@
 
 #include "engine/session/session.h"
 #include "kernels/base/text.h"
+#include "storage/session/installed_encoder.h"
 #include "storage/session/listener.h"
 #include "storage/session/rereading.h"
 #include "storage/session/session_choice.h"
@@ -47,6 +48,7 @@ struct SessionContext {
     std::chrono::steady_clock::time_point opened_at = std::chrono::steady_clock::now();
     bool is_begun_here = false;                 // no session of this name was stored
     std::unique_ptr<engine::Session> session{}; // null: restoring it failed; open the session again
+    InstalledEncoder installed_encoder{};
 
     uint64_t position() const // tokens that were computed or wait for their chunk
     {
@@ -55,6 +57,8 @@ struct SessionContext {
     // Whether the last part is a document that was not read to its end.
     bool is_half_read() const { return stream.ends_with_document() && position() < stream.tokens(); }
     Text subject() const; // of errors: "session 'NAME'"
+    // As InstalledEncoder::get. Null if nothing is to be read again.
+    PassageEncoder* encoder();
     // Returns options.choice with the options that the session was begun with.
     SessionChoice begun_with() const;
 };

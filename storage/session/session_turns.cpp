@@ -103,10 +103,14 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
 {
     const RereadOptions& options = context_.options.rereading;
     if (options.mode == RereadMode::Never) return Rereading{};
-    if (!index_documents(context_.store, documents_in(context_.stream), context_.listener, stop))
+    const std::vector<int64_t> documents = documents_in(context_.stream);
+    if (!index_documents(context_.store, documents, context_.listener, stop)) return std::nullopt;
+    PassageEncoder* encoder = context_.encoder();
+    if (encoder && !encode_documents(context_.store, documents, *encoder, context_.listener, stop))
         return std::nullopt;
-    return fallback_.run(
-        [&] { return plan_rereading(context_.store, context_.stream, *context_.session, message, options); });
+    return fallback_.run([&] {
+        return plan_rereading(context_.store, context_.stream, *context_.session, message, options, encoder);
+    });
 }
 
 // Called before anything is stored: a message that can never be fed would block the session.

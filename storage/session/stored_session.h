@@ -17,6 +17,7 @@
 
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
+#include "storage/session/answer_support.h"
 #include "storage/session/checkpoints.h"
 #include "storage/session/device_fallback.h"
 #include "storage/session/device_loss.h"
@@ -65,6 +66,7 @@ public:
         return framing_->turn(context_.stream, message, passages);
     }
     const SessionStream& stream() const { return context_.stream; }
+    Store& store() const { return context_.store; }
     uint64_t tokens_fed_again() const { return feeder_->tokens_fed_again(); } // by catching up since it was opened
     // The name of the device that failed, after which the session uses the CPU; empty: none failed.
     const std::string& lost_device() const { return lost_device_; }
@@ -120,6 +122,11 @@ public:
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options)
     {
         return turns_->say(message, options);
+    }
+    // What the passages that the listener was told of say to the last answer.
+    AnswerSupport support_of(std::string_view answer, std::string_view question, const Rereading& found)
+    {
+        return storage::support_of(answer, question, found, context_.store, context_.encoder());
     }
     // Tries to store the waiting turns; every turn and every save does so, too. Returns false if it fails
     // (why_waiting).

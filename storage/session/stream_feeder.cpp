@@ -150,11 +150,22 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
         const auto next = std::span(ids).subspan(first - ids_begin, last - first);
         if (!try_feed(next, feeding.stop, {.meter = progress, .total = total})) interrupt(feeding);
         first = last;
+        if (feeding.saves) encode_passages(document, first, first == end, feeding.stop);
         if (first < end && feeding.saves) checkpoints_.save_if_due(at_chapter);
     }
     if (!session.finish({.stop = feeding.stop, .progress = {}, .loss = {}})) interrupt(feeding);
     context_.pins->apply(session);
     if (progress) progress->update(session, session.telemetry(), 0, total);
+}
+
+// Encodes the passages that were read: several at a time, for which encoding is fast. A question encodes the rest.
+void StreamFeeder::encode_passages(int64_t document, uint64_t end, bool all, const std::stop_token& stop)
+{
+    constexpr int64_t at_once = 16;
+    PassageEncoder* encoder = context_.encoder();
+    if (!encoder) return;
+    Database& database = context_.store.database;
+    if (all || encoder->missing(database, document, end) >= at_once) encoder->encode(database, document, end, stop);
 }
 
 void StreamFeeder::feed(std::span<const engine::TokenId> ids, const Feeding& feeding)

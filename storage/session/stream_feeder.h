@@ -62,6 +62,7 @@ private:
         ReadingMeter* meter = nullptr;
         uint64_t total = 0; // tokens of the stream up to the document's end
     };
+    void encode_passages(int64_t document, uint64_t end, bool all, const std::stop_token& stop);
     void feed_part(const StreamPart& part, uint64_t skip, const Feeding& feeding);
     void replay_message(int64_t id, uint64_t skip, const Feeding& feeding);
     bool try_feed(std::span<const engine::TokenId> ids, const std::stop_token& stop, const Progress& progress);

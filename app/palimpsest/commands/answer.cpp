@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
@@ -14,10 +15,13 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/clock.h"
+#include "storage/session/answer_support.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/document.h"
+#include "storage/session/document_indexing.h"
 #include "storage/session/encoded_import.h"
 #include "storage/session/framed_turn.h"
+#include "storage/session/installed_encoder.h"
 #include "storage/session/listener.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
@@ -34,6 +38,7 @@ namespace {
 constexpr const char* steer_option = "--steer";
 
 using nlohmann::ordered_json;
+using storage::AnswerSupport;
 using storage::AnswerText;
 using storage::check_complete;
 using storage::Coverage;
@@ -41,6 +46,7 @@ using storage::Document;
 using storage::Documents;
 using storage::documents_in;
 using storage::encode_document;
+using storage::encode_documents;
 using storage::EncodedImport;
 using storage::end_name;
 using storage::frame_turn;
@@ -72,12 +78,14 @@ using storage::StoredSession;
 using storage::StreamDocument;
 using storage::StreamFraming;
 using storage::StreamMessage;
+using storage::support_of;
 
 struct Answer {
     std::string question, text;
     engine::GenerateResult generated;
-    ordered_json reach;  // set if the document is read for each question
-    ordered_json reread; // what was found for the question
+    ordered_json reach; // set if the document is read for each question
+    Rereading found{};  // for the question
+    AnswerSupport support{};
 };
 
 // A session that has read the documents, and how much of them it has read.
@@ -155,7 +163,14 @@ protected:
                 return session ? documents_in(SessionStream(store.conversations.stream(session->id)))
                                : std::vector<int64_t>();
             },
-            *listener_);
+            encoder(), *listener_);
+    }
+
+    // Null if nothing is read again, or without an installed encoder. An opened session has one of its own.
+    storage::PassageEncoder* encoder()
+    {
+        if (!rereads()) return nullptr;
+        return encoder_.get(model_ ? storage::shared_by_encoder(*model_) : nullptr, *listener_);
     }
 
     void warn(Console& console) const
@@ -248,11 +263,14 @@ protected:
     }
 
     // What to read again for a question to the session, which is read up to the end of `stream`.
-    Rereading look_up(const engine::Session& session, const SessionStream& stream,
-                      const std::string& question) const
+    Rereading look_up(const engine::Session& session, const SessionStream& stream, const std::string& question)
     {
         if (!rereads()) return {};
-        Rereading found = plan_rereading(*store_, stream, session, question, common_.rereading());
+        storage::PassageEncoder* with = encoder();
+        if (!stored_ && with &&
+            !encode_documents(*store_, documents_in(stream), *with, *listener_, listener_->stop()))
+            throw Interrupted{Text("stopped before the answer")};
+        Rereading found = plan_rereading(*store_, stream, session, question, common_.rereading(), with);
         if (!found.empty()) listener_->found(found, *store_);
         return found;
     }
@@ -281,7 +299,7 @@ protected:
     Answer answer(engine::Session& session, const std::string& question,
                   const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
     {
-        Answer result{question, {}, {}, {}, {}};
+        Answer result{.question = question, .text = {}, .generated = {}, .reach = {}};
         if (!session.feed(turn_ids, {.stop = console.stop, .progress = {}, .loss = {}}))
             throw Interrupted{Text("stopped before the answer")};
         AnswerText text(*tokenizer_, common_.stop);
@@ -348,7 +366,11 @@ protected:
                             {"end", end_name(a.generated.end)},
                             {"tokens", a.generated.tokens.size()}});
             if (!a.reach.is_null()) list.back()["reach"] = a.reach;
-            if (asks_) list.back()["reread"] = a.reread;
+            if (!asks_) continue;
+            list.back().update({{"reread", nullptr}, {"quote", nullptr}, {"unsupported", ordered_json::array()}});
+            if (!rereads()) continue;
+            list.back()["reread"] = a.found.json(*store_);
+            add_support(list.back(), a.support, *store_);
         }
         ordered_json result = {
             {"schema", "palimpsest.answer/1"},
@@ -411,6 +433,7 @@ protected:
     std::unique_ptr<Store> store_;              // in memory without --session; null if nothing is read again
     std::unique_ptr<ConsoleListener> listener_; // stored_ refers to it
     std::unique_ptr<StoredSession> stored_;     // set with --session
+    storage::InstalledEncoder encoder_;
 
 private:
     std::unique_ptr<engine::ChatTemplate> own_template_;
@@ -603,7 +626,7 @@ private:
                         Text("give a file, or one question"));
     }
 
-    void read_for_each(Documents documents, const std::vector<std::string>& questions, Console& console) const
+    void read_for_each(Documents documents, const std::vector<std::string>& questions, Console& console)
     {
         std::vector<Answer> answers;
         Reading reading;
@@ -613,23 +636,27 @@ private:
             // As in a stored session, the question rows are the question without the prompt.
             reading = read(documents, protocol() == Protocol::Steered ? question : asked, console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
-            const Rereading found = look_up(*reading.session, reading.stream, question);
+            Rereading found = look_up(*reading.session, reading.stream, question);
             introduce(question, questions.size(), console);
             answers.push_back(answer(*copy(*reading.session), question, turn(reading.stream, asked, found),
                                      answer_tokens, console));
-            answers.back().reread = reread_json(found);
+            tell_support(answers.back(), std::move(found), console);
             if (questions.size() > 1) answers.back().reach = reach_json(reading.session->retention());
         }
         tell(*reading.session, reading.coverage, {words_[0]}, answers, console);
     }
 
-    ordered_json reread_json(const Rereading& found) const
+    // Adds what was found for the question to its answer, and tells the sentence that supports it.
+    void tell_support(Answer& answer, Rereading found, Console& console)
     {
-        return rereads() ? found.json(*store_) : ordered_json();
+        answer.found = std::move(found);
+        if (!rereads()) return;
+        answer.support = support_of(answer.text, answer.question, answer.found, *store_, encoder());
+        write_support(console, common_.events, common_.json, answer.support, *store_);
     }
 
     void ask(engine::Session& session, const SessionStream& stream, const std::vector<std::string>& questions,
-             const Coverage& coverage, const std::vector<std::string>& sources, Console& console) const
+             const Coverage& coverage, const std::vector<std::string>& sources, Console& console)
     {
         check_complete(coverage, common_.require_complete, session_.empty() ? words_[0] : session_);
         std::vector<Answer> answers;
@@ -638,11 +665,11 @@ private:
         for (const std::string& question : questions) {
             const auto fresh = continue_ ? nullptr : copy(session);
             engine::Session& asked = fresh ? *fresh : *talk;
-            const Rereading found = look_up(asked, talked, question);
+            Rereading found = look_up(asked, talked, question);
             const auto ids = turn(talked, prompted(question), found);
             introduce(question, questions.size(), console);
             answers.push_back(answer(asked, question, ids, answer_tokens, console));
-            answers.back().reread = reread_json(found);
+            tell_support(answers.back(), std::move(found), console);
             if (!continue_) continue;
             talked.append(StreamMessage{.tokens = ids.size()});
             talked.append(StreamMessage{.tokens = answers.back().generated.tokens.size()});

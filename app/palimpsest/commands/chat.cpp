@@ -226,14 +226,12 @@ private:
         text.finish();
         show();
         if (common_.json) {
-            turns_.push_back({{"message", message},
-                              {"answer", text.text()},
-                              {"end", end_name(result.end)},
-                              {"reread", listener.take_rereading()}});
+            turns_.push_back({{"message", message}, {"answer", text.text()}, {"end", end_name(result.end)}});
         } else {
             console.out << '\n';
             finish_output(console.out);
         }
+        tell_support(session, message, text.text(), listener, console);
         if (session.why_waiting().has_value())
             write_note(console, common_.events, sentence_of(not_saved(session)));
         else if (were_waiting)
@@ -244,6 +242,17 @@ private:
         if (result.end == engine::GenerateEnd::Length)
             write_note(console, common_.events,
                        Text("the answer was cut after {0} tokens (--max-tokens)", result.tokens.size()));
+    }
+
+    void tell_support(StoredSession& session, const std::string& message, const std::string& answer,
+                      ConsoleListener& listener, Console& console)
+    {
+        const auto found = listener.take_found();
+        const auto support = found ? session.support_of(answer, message, *found) : storage::AnswerSupport();
+        write_support(console, common_.events, common_.json, support, session.store());
+        if (!common_.json) return;
+        turns_.back()["reread"] = found ? found->json(session.store()) : nlohmann::ordered_json();
+        add_support(turns_.back(), support, session.store());
     }
 
     // Returns false to quit.

@@ -1,4 +1,4 @@
-// `find`: prints the passages of stored documents that share words with a question.
+// `find`: prints the passages of stored documents that a question is about.
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +9,7 @@
 #include "app/palimpsest/output.h"
 #include "storage/passages/passage_places.h"
 #include "storage/passages/passage_search.h"
+#include "storage/session/installed_encoder.h"
 #include "storage/session/store.h"
 
 namespace palimpsest::app {
@@ -26,8 +27,7 @@ class Find final : public Command {
 public:
     explicit Find(CLI::App& parent)
     {
-        command_ =
-            parent.add_subcommand("find", "find the passages of documents that a question is about, by its words");
+        command_ = parent.add_subcommand("find", "find the passages of documents that a question is about");
         command_->add_option("QUESTION", question_, "a question, or some words")->required();
         command_->add_option("--session", session_, "only in the documents of this session");
         command_
@@ -35,6 +35,7 @@ public:
             ->capture_default_str()
             ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
         add_database_option(*command_, database_);
+        command_->add_flag("--words", words_, "by words alone, also where a sentence encoder is installed");
         command_->add_flag("--json", json_, "print one JSON document");
     }
     bool chosen() const override { return command_->parsed(); }
@@ -43,11 +44,16 @@ public:
     void run(Console& console) override
     {
         ConsoleListener listener(console, false);
+        storage::InstalledEncoder installed;
+        storage::PassageEncoder* encoder = words_ ? nullptr : installed.get(nullptr, listener);
         store_ = open_indexed_store(
-            database_, [&](Store& store) { return searched_documents(store); }, listener);
+            database_, [&](Store& store) { return searched_documents(store); }, encoder, listener);
         const std::vector<int64_t> documents = searched_documents(*store_);
         const size_t limit = tokens_ / tokens_per_hit + 1;
-        const auto hits = storage::search_passages(store_->database, question_, documents, limit);
+        storage::QuestionMeaning meaning;
+        if (encoder) meaning = {.encoder = encoder->identity(), .embedding = encoder->question(question_)};
+        const auto hits =
+            storage::search_passages(store_->database, question_, documents, limit, encoder ? &meaning : nullptr);
         const auto chosen = storage::choose_passages(hits, tokens_);
         PassagePlaces places(store_->library);
         if (json_) return print_json(documents, chosen, places, console);
@@ -103,7 +109,7 @@ private:
     CLI::App* command_ = nullptr;
     std::string question_, session_, database_;
     uint64_t tokens_ = 1024;
-    bool json_ = false;
+    bool words_ = false, json_ = false;
     std::unique_ptr<Store> store_;
 };
 

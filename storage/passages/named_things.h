@@ -1,0 +1,17 @@
+// The names and numbers of a text: what can be looked up in another.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace palimpsest::storage {
+
+// Words with a capital letter that do not begin a sentence, or that another such word follows; without "I".
+std::vector<std::string> names_in(std::string_view text);
+// Words with digits, and English number words, in small letters.
+std::vector<std::string> numbers_in(std::string_view text);
+// Whether the text has these words, one behind another, as whole words; capital and small letters are the same.
+bool has_words(std::string_view text, std::string_view words);
+
+} // namespace palimpsest::storage

@@ -1,0 +1,44 @@
+// Encodes the passages of documents, and questions, so that they are found by their meaning.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/encoder/sentence_encoder.h"
+#include "engine/model/model.h"
+#include "kernels/backend.h"
+#include "storage/database.h"
+
+namespace palimpsest::storage {
+
+// The backend of a model that an encoder can share; null if it is not the CPU.
+kernels::Backend* shared_by_encoder(const engine::Model& model);
+
+class PassageEncoder {
+public:
+    // `backend`: a CPU backend to share, which must outlive this; null: one of its own. Throws Error as
+    // engine::SentenceEncoder::open does.
+    PassageEncoder(const std::filesystem::path& folder, kernels::Backend* backend);
+
+    const std::string& identity() const { return encoder_->identity(); }
+    // How many passages of the document that end at or before token `end` have no embeddings yet.
+    int64_t missing(Database& database, int64_t document, uint64_t end = UINT64_MAX);
+    // Encodes them, in transactions of a few passages. Returns false if stopped.
+    bool encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop);
+    // The embeddings of texts, [texts, width], as SentenceEncoder::encode.
+    std::vector<float> encode(std::span<const std::string_view> texts) { return encoder_->encode(texts); }
+    // The embedding of a question; empty if stopped.
+    std::vector<float> question(std::string_view text, const std::stop_token& stop = {});
+
+private:
+    std::unique_ptr<kernels::Backend> own_; // null: the backend is shared
+    std::unique_ptr<engine::SentenceEncoder> encoder_;
+};
+
+} // namespace palimpsest::storage

@@ -1,0 +1,186 @@
+// Embeddings of passages: stored in eight bits, completed where they are missing, and compared with a question's.
+#include "storage/passages/passage_vectors.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "engine/text/sentences.h"
+#include "storage/passages/passage_search.h"
+#include "storage/session/passage_encoder.h"
+#include "tests/unit/storage/book_session.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using palimpsest::tests::BookSession;
+
+namespace {
+
+constexpr size_t width = 48;
+
+std::vector<float> unit_vectors(size_t count, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    std::vector<float> all(count * width);
+    for (size_t at = 0; at < all.size(); at += width) {
+        float squares = 0;
+        for (size_t i = 0; i < width; ++i) {
+            all[at + i] = normal(random);
+            squares += all[at + i] * all[at + i];
+        }
+        for (size_t i = 0; i < width; ++i)
+            all[at + i] /= std::sqrt(squares);
+    }
+    return all;
+}
+
+double dot(const float* a, const float* b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < width; ++i)
+        sum += static_cast<double>(a[i]) * b[i];
+    return sum;
+}
+
+std::map<int64_t, Similarity> compared(Database& database, int64_t document, const std::string& encoder,
+                                       std::span<const float> question)
+{
+    std::map<int64_t, Similarity> all;
+    PassageVectors(database).compare(std::vector<int64_t>{document}, encoder, question,
+                                     [&](int64_t of, int64_t index, const Similarity& similarity) {
+                                         CHECK(of == document);
+                                         all[index] = similarity;
+                                     });
+    return all;
+}
+
+struct EncodedBook : BookSession {
+    EncodedBook() { with_book(); }
+    Database& database() { return store().database; }
+    int64_t document() { return store().library.list().at(0).id; }
+    PassageEncoder encoder{tests::source_file("tests/fixtures/encoder/bert"), nullptr};
+};
+
+} // namespace
+
+TEST_CASE("similarities of stored embeddings are those of the exact ones, to a hundredth")
+{
+    BookSession book;
+    book.with_book();
+    Database& database = book.store().database;
+    const int64_t document = book.store().library.list().at(0).id;
+    const auto question = unit_vectors(1, 99);
+    std::vector<std::vector<float>> passages;
+    database.transaction([&] {
+        for (size_t count = 1; count <= 6; ++count) {
+            passages.push_back(unit_vectors(count, static_cast<unsigned>(count)));
+            PassageVectors(database).append(document, "one", passages.back(), width);
+        }
+    });
+    const auto found = compared(database, document, "one", question);
+    REQUIRE(found.size() == 6);
+    for (size_t p = 0; p < passages.size(); ++p) {
+        double best = -1;
+        std::vector<float> sum(width);
+        for (size_t at = 0; at < passages[p].size(); at += width) {
+            best = std::max(best, dot(&passages[p][at], question.data()));
+            for (size_t i = 0; i < width; ++i)
+                sum[i] += passages[p][at + i];
+        }
+        const Similarity& similarity = found.at(static_cast<int64_t>(p));
+        CHECK(std::abs(similarity.best - best) < 0.01);
+        CHECK(std::abs(similarity.mean -
+                       dot(sum.data(), question.data()) / std::sqrt(dot(sum.data(), sum.data()))) < 0.01);
+    }
+}
+
+TEST_CASE("embeddings of another encoder are not compared, and are replaced")
+{
+    BookSession book;
+    book.with_book();
+    Database& database = book.store().database;
+    const int64_t document = book.store().library.list().at(0).id;
+    PassageVectors vectors(database);
+    const auto one = unit_vectors(1, 1);
+    database.transaction([&] {
+        vectors.append(document, "one", one, width);
+        vectors.append(document, "one", one, width);
+    });
+    CHECK(vectors.count(document, "one") == 2);
+    CHECK(vectors.count(document, "two") == 0);
+    CHECK(compared(database, document, "two", one).empty());
+    database.transaction([&] { vectors.append(document, "two", one, width); });
+    CHECK(vectors.count(document, "one") == 0);
+    CHECK(compared(database, document, "two", one).size() == 1);
+}
+
+TEST_CASE("a row of embeddings that is damaged counts as unlike everything")
+{
+    BookSession book;
+    book.with_book();
+    Database& database = book.store().database;
+    const int64_t document = book.store().library.list().at(0).id;
+    const auto one = unit_vectors(2, 1);
+    database.transaction([&] { PassageVectors(database).append(document, "one", one, width); });
+    for (const char* data : {"x''", "x'00'", "zeroblob(1000000)", "substr(data, 1, length(data) - 1)",
+                             "x'0000C07F' || substr(data, 5)"}) { // the last: not a number
+        INFO(data);
+        database.sql().exec("SAVEPOINT before");
+        database.sql().exec(std::string("UPDATE passage_vectors SET data = CAST(") + data + " AS BLOB)");
+        CHECK(compared(database, document, "one", one).at(0).best <= 0);
+        CHECK(std::isfinite(compared(database, document, "one", one).at(0).mean));
+        database.sql().exec("ROLLBACK TO before");
+        database.sql().exec("RELEASE before");
+    }
+}
+
+TEST_CASE("passages are encoded as far as they were read, and the rest later")
+{
+    EncodedBook book;
+    const auto passages = PassageIndex(book.database()).all(book.document());
+    REQUIRE(passages.size() > 10);
+    PassageVectors vectors(book.database());
+    const auto encoded = [&] { return vectors.count(book.document(), book.encoder.identity()); };
+    const int64_t half = std::ssize(passages) / 2;
+    const uint64_t end = passages[static_cast<size_t>(half)].end_token - 1; // within a passage
+    CHECK(book.encoder.missing(book.database(), book.document(), end) == half);
+    CHECK(book.encoder.encode(book.database(), book.document(), end, {}));
+    CHECK(encoded() == half);
+    std::stop_source stopped;
+    stopped.request_stop();
+    CHECK_FALSE(book.encoder.encode(book.database(), book.document(), UINT64_MAX, stopped.get_token()));
+    CHECK(encoded() == half);
+    CHECK(book.encoder.encode(book.database(), book.document(), UINT64_MAX, {}));
+    CHECK(encoded() == std::ssize(passages));
+    CHECK(book.encoder.missing(book.database(), book.document()) == 0);
+
+    // A passage is nearest to its own words.
+    PassageIndex index(book.database());
+    const std::string text = index.text(passages[7]);
+    const auto windows = engine::sentence_windows(engine::sentences(text), 130);
+    const auto question = book.encoder.question(windows.at(0).in(text));
+    const auto found = compared(book.database(), book.document(), book.encoder.identity(), question);
+    CHECK(found.at(7).best > 0.99);
+
+    // An index that is built anew loses its embeddings.
+    CHECK(index.build(book.document()));
+    CHECK(encoded() == 0);
+}
+
+TEST_CASE("a search by meaning finds passages that share no word with the question")
+{
+    EncodedBook book;
+    REQUIRE(book.encoder.encode(book.database(), book.document(), UINT64_MAX, {}));
+    const std::vector<int64_t> documents = {book.document()};
+    const std::string question = "xylophone";
+    CHECK(search_passages(book.database(), question, documents).empty());
+    const QuestionMeaning meaning{.encoder = book.encoder.identity(),
+                                  .embedding = book.encoder.question("the warden of the sea")};
+    const auto found = search_passages(book.database(), question, documents, 5, &meaning);
+    REQUIRE(found.size() == 5);
+    CHECK(
+        std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.score > b.score; }));
+    const QuestionMeaning other{.encoder = "another", .embedding = meaning.embedding};
+    CHECK(search_passages(book.database(), question, documents, 5, &other).empty());
+}
