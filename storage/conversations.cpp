@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
@@ -86,6 +88,13 @@ StreamPart part_of(SQLite::Statement& row)
         return StreamDocument{.id = *document, .tokens = tokens};
     if (const auto message = optional_of(row.getColumn(2))) return StreamMessage{.id = message, .tokens = tokens};
     return StreamFraming{.ids = values_of<engine::TokenId>(row.getColumn(3)), .tokens = tokens};
+}
+
+// Whether a passage lies within a message of so many tokens.
+bool fits(const ReadAgain& passage, uint64_t tokens)
+{
+    return passage.first_token <= passage.end_token && passage.at <= tokens &&
+           passage.tokens() <= tokens - passage.at;
 }
 
 constexpr const char* message_of_session =
@@ -364,29 +373,39 @@ void Conversations::add_read_again(int64_t message, const std::vector<ReadAgain>
     }
 }
 
-std::vector<ReadAgain> Conversations::read_again_by(int64_t message)
+// What these messages read again, by message and place.
+std::map<int64_t, std::vector<ReadAgain>> Conversations::read_again_by(const std::vector<int64_t>& messages)
 {
-    std::vector<ReadAgain> all;
-    auto query = db_.statement("SELECT document, first_token, end_token, at, held FROM read_again "
-                               "WHERE message = ? ORDER BY at");
-    query.bind(1, message);
+    std::map<int64_t, std::vector<ReadAgain>> all;
+    auto query = db_.statement("SELECT message, document, first_token, end_token, at, held FROM read_again "
+                               "WHERE message IN (SELECT value FROM json_each(?)) ORDER BY message, at");
+    query.bind(1, nlohmann::json(messages).dump());
     while (query.executeStep())
-        all.push_back({.document = query.getColumn(0).getInt64(),
-                       .first_token = static_cast<uint64_t>(query.getColumn(1).getInt64()),
-                       .end_token = static_cast<uint64_t>(query.getColumn(2).getInt64()),
-                       .at = static_cast<uint64_t>(query.getColumn(3).getInt64()),
-                       .held = query.getColumn(4).getDouble()});
+        all[query.getColumn(0).getInt64()].push_back(
+            {.document = query.getColumn(1).getInt64(),
+             .first_token = static_cast<uint64_t>(query.getColumn(2).getInt64()),
+             .end_token = static_cast<uint64_t>(query.getColumn(3).getInt64()),
+             .at = static_cast<uint64_t>(query.getColumn(4).getInt64()),
+             .held = query.getColumn(5).getDouble()});
     return all;
 }
 
 std::vector<ReadAgain> Conversations::read_again(std::span<const StreamPart> stream)
 {
+    std::vector<int64_t> messages;
+    for (const StreamPart& part : stream)
+        if (const StreamMessage* message = message_in(part); message && message->id)
+            messages.push_back(*message->id);
     return db_.guarded([&] {
         std::vector<ReadAgain> all;
+        const auto by_message = read_again_by(messages);
         uint64_t begin = 0;
         for (const StreamPart& part : stream) {
-            if (const StreamMessage* message = message_in(part); message && message->id)
-                for (ReadAgain& passage : read_again_by(*message->id)) {
+            const StreamMessage* message = message_in(part);
+            const auto known = message && message->id ? by_message.find(*message->id) : by_message.end();
+            if (known != by_message.end())
+                for (ReadAgain passage : known->second) {
+                    if (!fits(passage, tokens_of(part))) continue;
                     passage.at += begin;
                     all.push_back(passage);
                 }
@@ -429,8 +448,7 @@ std::vector<Message> Conversations::messages(int64_t session)
         query.bind(1, session);
         while (query.executeStep())
             all.push_back(message_of(query));
-        for (Message& message : all)
-            load_read_again(message);
+        load_read_again(all);
         return all;
     });
 }
@@ -441,20 +459,24 @@ std::optional<Message> Conversations::message(int64_t id)
         auto query = db_.statement(message_by_id);
         query.bind(1, id);
         if (!query.executeStep()) return std::nullopt;
-        Message message = message_of(query);
-        load_read_again(message);
-        return message;
+        std::vector<Message> found{message_of(query)};
+        load_read_again(found);
+        return found[0];
     });
 }
 
 // A passage that is not within the message's ids means that the record is damaged.
-void Conversations::load_read_again(Message& message)
+void Conversations::load_read_again(std::vector<Message>& messages)
 {
-    message.read_again = read_again_by(message.id);
-    for (const ReadAgain& passage : message.read_again)
-        if (passage.end_token < passage.first_token || passage.at > message.ids.size() ||
-            passage.tokens() > message.ids.size() - passage.at)
-            message.damaged = true;
+    std::vector<int64_t> ids;
+    for (const Message& message : messages)
+        ids.push_back(message.id);
+    auto by_message = read_again_by(ids);
+    for (Message& message : messages) {
+        message.read_again = std::move(by_message[message.id]);
+        for (const ReadAgain& passage : message.read_again)
+            if (!fits(passage, message.ids.size())) message.damaged = true;
+    }
 }
 
 void Conversations::replace_in_stream(int64_t session, int64_t message, int64_t with)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -122,8 +123,8 @@ public:
 
 private:
     void add_read_again(int64_t message, const std::vector<ReadAgain>& passages);
-    std::vector<ReadAgain> read_again_by(int64_t message);
-    void load_read_again(Message& message);
+    std::map<int64_t, std::vector<ReadAgain>> read_again_by(const std::vector<int64_t>& messages);
+    void load_read_again(std::vector<Message>& messages);
     int64_t fork(int64_t session, const std::string& name, std::optional<int64_t> before);
 
     Database& db_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/text/passage_cutter.h"
+#include "kernels/base/error.h"
 #include "storage/library.h"
 
 namespace palimpsest::storage {
@@ -113,6 +114,16 @@ void check_tokens(Database& db, int64_t document, uint64_t tokens)
 bool PassageIndex::build(int64_t document, const Progress& go_on)
 {
     remove(document);
+    try {
+        return insert_all(document, go_on);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Resources) remove(document); // it would be searched in part
+        throw;
+    }
+}
+
+bool PassageIndex::insert_all(int64_t document, const Progress& go_on)
+{
     Library library(db_);
     DocumentCutter cutter(library, document);
     std::vector<engine::Passage> passages;

@@ -44,6 +44,7 @@ public:
     std::string text(const StoredPassage& passage);
 
 private:
+    bool insert_all(int64_t document, const Progress& go_on);
     void remove(int64_t document);
 
     Database& db_;

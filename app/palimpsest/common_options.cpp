@@ -157,11 +157,19 @@ void add_reread_options(CLI::App& command, CommonOptions& o)
     add(command, o, "reread-tokens", o.reread_tokens,
         "tokens of the passages that are looked at for a question, at most half of the budget",
         CLI::Range(uint32_t{1}, storage::RereadOptions::most_tokens));
+    add_rank_option(command, o);
+}
+
+void add_rank_option(CLI::App& command, CommonOptions& o)
+{
+    add(command, o, "rank-seconds", o.rank_seconds,
+        "how long the model may rank the passages that were found, by how likely each makes the question; 0: not",
+        CLI::Range(0.0, 3600.0));
 }
 
 storage::RereadOptions CommonOptions::rereading() const
 {
-    return {.mode = *storage::reread_mode(reread), .tokens = reread_tokens};
+    return {.mode = *storage::reread_mode(reread), .tokens = reread_tokens, .rank_seconds = rank_seconds};
 }
 
 void add_system_option(CLI::App& command, CommonOptions& o)
@@ -211,6 +219,7 @@ std::vector<OptionOrigin> option_origins()
                                           {"max-tokens", Text("512 to summarize, 256 to ask")},
                                           {"reread", Text::verbatim("auto")},
                                           {"reread-tokens", Text::verbatim("1024")},
+                                          {"rank-seconds", Text::verbatim("0")},
                                           {"system", Text("none but the model's own")}};
     std::vector<OptionOrigin> origins;
     for (const Described& d : described) {

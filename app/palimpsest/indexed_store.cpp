@@ -1,38 +1,52 @@
 #include "app/palimpsest/indexed_store.h"
 
 #include "kernels/base/error.h"
+#include "storage/schema.h"
 #include "storage/session/document_indexing.h"
 
 namespace palimpsest::app {
+namespace {
 
 using storage::open_store;
+using storage::PassageEncoder;
+using storage::Store;
 using Access = storage::Database::Access;
+using Documents = std::vector<int64_t>;
 
-std::unique_ptr<storage::Store> open_indexed_store(const std::string& file, const SearchedDocuments& documents,
-                                                   storage::PassageEncoder* encoder, storage::Listener& listener)
+// Embeddings alone are no reason to migrate an older database.
+bool is_ready(Store& store, const Documents& searched, PassageEncoder* encoder)
+{
+    if (!storage::unindexed(store, searched).empty()) return false;
+    const bool is_older = storage::version_of(store.database.sql()) < storage::schema_version;
+    return !encoder || is_older || storage::all_encoded(store, searched, *encoder);
+}
+
+void prepare(Store& store, const Documents& searched, PassageEncoder* encoder, storage::Listener& listener)
+{
+    if (!storage::index_documents(store, searched, listener, listener.stop()) ||
+        (encoder && !storage::encode_documents(store, searched, *encoder, listener, listener.stop())))
+        throw storage::Interrupted{Text("stopped while indexing; run it again to start over")};
+}
+
+} // namespace
+
+std::unique_ptr<Store> open_indexed_store(const std::string& file, const SearchedDocuments& documents,
+                                          PassageEncoder* encoder, storage::Listener& listener)
 {
     auto store = open_store(file, Access::Read, listener.stop());
-    const auto is_ready = [&] {
-        const std::vector<int64_t> searched = documents(*store);
-        return storage::unindexed(*store, searched).empty() &&
-               (!encoder || storage::all_encoded(*store, searched, *encoder));
-    };
-    if (is_ready()) return store;
+    if (is_ready(*store, documents(*store), encoder)) return store;
     store.reset();
     try {
         store = open_store(file, Access::Write, listener.stop());
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::Busy && error.code() != ErrorCode::NewerDatabase) throw;
+        prepare(*store, documents(*store), encoder, listener);
+        store.reset();
+        return open_store(file, Access::Read, listener.stop());
+    } catch (const Error& error) { // it is searched as far as it can be
+        store.reset();
         store = open_store(file, Access::Read, listener.stop());
         storage::name_unindexed(*store, documents(*store), error.text(), listener);
         return store;
     }
-    const std::vector<int64_t> searched = documents(*store);
-    if (!storage::index_documents(*store, searched, listener, listener.stop()) ||
-        (encoder && !storage::encode_documents(*store, searched, *encoder, listener, listener.stop())))
-        throw storage::Interrupted{Text("stopped while indexing; run it again to start over")};
-    store.reset();
-    return open_store(file, Access::Read, listener.stop());
 }
 
 } // namespace palimpsest::app

@@ -40,6 +40,8 @@ std::vector<TextRange> sentence_windows(const std::vector<TextRange>& sentences,
 {
     std::vector<TextRange> windows;
     for (size_t first = 0; first < sentences.size(); ++first) {
+        const bool is_near = !windows.empty() && sentences[first].begin < windows.back().begin + least / 4;
+        if (is_near && first + 1 < sentences.size()) continue;
         size_t last = first;
         while (last + 1 < sentences.size() && sentences[last].end - sentences[first].begin < least)
             ++last;

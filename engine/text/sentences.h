@@ -18,8 +18,9 @@ struct TextRange {
 // In order, without the white space around them. The end of a paragraph ends a sentence.
 std::vector<TextRange> sentences(std::string_view text);
 
-// For every sentence, the range that begins with it and has the fewest sentences that are `least` bytes long together.
-// The last window is the first that has the last sentence: what would follow is in it.
+// Ranges that begin with a sentence and have the fewest sentences that are `least` bytes long together. Every
+// sentence begins one, but the next begins at least a quarter of `least` bytes after it. The last window is the
+// first that has the last sentence: what would follow is in it.
 std::vector<TextRange> sentence_windows(const std::vector<TextRange>& sentences, size_t least);
 
 } // namespace palimpsest::engine

@@ -464,6 +464,10 @@
         <source>%1 % of the answer&apos;s attention to the documents; read again for it</source>
         <translation>%1 % der Aufmerksamkeit der Antwort auf die Dokumente; für sie erneut gelesen</translation>
     </message>
+    <message>
+        <source>The sentence that supports the answer best</source>
+        <translation>Der Satz, der die Antwort am besten stützt</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::Chart</name>
@@ -2911,6 +2915,18 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>%1 tokens read again for this answer; %2 of them were held</source>
         <translation>%1 Token für diese Antwort erneut gelesen; %2 davon waren behalten</translation>
+    </message>
+    <message>
+        <source>Not in the passages that were found: %1</source>
+        <translation>In keiner der gefundenen Stellen: %1</translation>
+    </message>
+    <message>
+        <source>The document says: “%1” (%2)</source>
+        <translation>Im Dokument steht: „%1“ (%2)</translation>
+    </message>
+    <message>
+        <source>Show the sentence</source>
+        <translation>Den Satz zeigen</translation>
     </message>
 </context>
 <context>

@@ -134,7 +134,8 @@ void PassageVectors::compare(std::span<const int64_t> documents, const std::stri
     db_.guarded([&] {
         for (const int64_t document : documents) {
             if (count(document, encoder) == 0) continue;
-            auto query = db_.statement("SELECT idx, data FROM passage_vectors WHERE document = ? ORDER BY idx");
+            auto query = db_.statement("SELECT idx, data FROM passage_vectors WHERE document = ? AND document IN "
+                                       "(SELECT document FROM indexed_documents) ORDER BY idx");
             query.bind(1, document);
             while (query.executeStep()) {
                 const auto data = query.getColumn(1);

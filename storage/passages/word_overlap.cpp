@@ -8,7 +8,7 @@
 namespace palimpsest::storage {
 
 std::vector<double> word_overlap(std::span<const std::string> words, std::span<const std::string_view> sentences)
-{
+try {
     SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     db.exec("CREATE VIRTUAL TABLE sentences USING fts5(text, tokenize = 'porter unicode61 remove_diacritics 2')");
     SQLite::Statement insert(db, "INSERT INTO sentences(rowid, text) VALUES(?, ?)");
@@ -35,6 +35,8 @@ std::vector<double> word_overlap(std::span<const std::string> words, std::span<c
     for (double& one : overlap)
         if (most > 0) one /= most;
     return overlap;
+} catch (const SQLite::Exception&) { // out of memory: no sentence is better than another
+    return std::vector<double>(sentences.size());
 }
 
 } // namespace palimpsest::storage

@@ -61,11 +61,6 @@ std::string in_small_letters(std::string_view word)
     return out;
 }
 
-bool is_function_word(std::string_view word)
-{
-    return std::binary_search(std::begin(function_words), std::end(function_words), word);
-}
-
 void add_new(std::vector<std::string>& list, const std::string& text)
 {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
@@ -107,6 +102,11 @@ std::string_view take_word(std::string_view& text)
 }
 
 } // namespace
+
+bool is_function_word(std::string_view word)
+{
+    return std::binary_search(std::begin(function_words), std::end(function_words), word);
+}
 
 WordQuery word_query(std::string_view question)
 {

@@ -22,6 +22,8 @@ struct WordQuery {
     std::string expression() const;
 };
 
+bool is_function_word(std::string_view word); // of English; in small letters
+
 WordQuery word_query(std::string_view question);
 
 } // namespace palimpsest::storage

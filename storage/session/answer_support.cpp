@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/text/sentences.h"
-#include "kernels/base/printable.h"
+#include "kernels/base/error.h"
 #include "storage/passage_index.h"
 #include "storage/passages/named_things.h"
 #include "storage/passages/passage_places.h"
@@ -16,6 +16,9 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr double weight_of_previous = 0.7, weight_of_answer = 0.5, weight_of_kind = 0.3;
+
+constexpr size_t most_candidates = 256;      // sentences that are looked at
+constexpr size_t most_question_bytes = 4096; // of which every word and name is looked up in every sentence
 
 struct Candidate {
     const FoundPassage* found = nullptr;
@@ -40,6 +43,7 @@ Candidates candidates_of(const Rereading& found, Store& store)
             const std::string& text = candidates.texts.emplace_back(index.text(passage.passage));
             bool follows = false;
             for (const engine::TextRange& range : engine::sentences(text)) {
+                if (candidates.all.size() == most_candidates) break;
                 candidates.all.push_back({&passage, range.begin, range.in(text), follows});
                 follows = true;
             }
@@ -108,8 +112,8 @@ std::vector<double> kind_scores(const std::vector<Candidate>& candidates, std::s
 
 // The cosine of the question and the sentence, and of the question and the sentence with the one before it.
 std::vector<double> meaning_scores(const std::vector<Candidate>& candidates, std::string_view question,
-                                   PassageEncoder& encoder)
-{
+                                   PassageEncoder& encoder, const std::stop_token& stop)
+try {
     std::vector<std::string> pairs;
     for (size_t i = 0; i < candidates.size(); ++i)
         pairs.push_back(candidates[i].follows
@@ -120,7 +124,8 @@ std::vector<double> meaning_scores(const std::vector<Candidate>& candidates, std
         texts.push_back(candidates[i].text);
         texts.emplace_back(pairs[i]);
     }
-    const std::vector<float> all = encoder.encode(texts);
+    const std::vector<float> all = encoder.encode(texts, stop);
+    if (all.empty()) return std::vector<double>(candidates.size());
     const size_t width = all.size() / texts.size();
     const auto cosine = [&](size_t text) {
         return std::inner_product(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(width),
@@ -130,6 +135,8 @@ std::vector<double> meaning_scores(const std::vector<Candidate>& candidates, std
     for (size_t i = 0; i < candidates.size(); ++i)
         scores.push_back(cosine(1 + 2 * i) + cosine(2 + 2 * i));
     return scores;
+} catch (const Error&) {
+    return std::vector<double>(candidates.size());
 }
 
 // The answer's words that are not the question's.
@@ -141,7 +148,7 @@ std::vector<std::string> new_words(std::string_view answer, const std::vector<st
 }
 
 size_t best_of(const std::vector<Candidate>& candidates, std::string_view answer, std::string_view question,
-               PassageEncoder* encoder)
+               PassageEncoder* encoder, const std::stop_token& stop)
 {
     std::vector<std::string_view> texts;
     for (const Candidate& candidate : candidates)
@@ -150,7 +157,7 @@ size_t best_of(const std::vector<Candidate>& candidates, std::string_view answer
     const auto by_question = word_overlap(asked, texts), by_answer = word_overlap(new_words(answer, asked), texts);
     const auto by_kind = kind_scores(candidates, question);
     const auto by_meaning =
-        encoder ? meaning_scores(candidates, question, *encoder) : std::vector<double>(candidates.size());
+        encoder ? meaning_scores(candidates, question, *encoder, stop) : std::vector<double>(candidates.size());
     std::vector<double> scores(candidates.size());
     for (size_t i = 0; i < candidates.size(); ++i) {
         const double before = candidates[i].follows ? weight_of_previous * by_question[i - 1] : 0;
@@ -206,14 +213,18 @@ nlohmann::ordered_json Quote::json(Store& store) const
 }
 
 AnswerSupport support_of(std::string_view answer, std::string_view question, const Rereading& found, Store& store,
-                         PassageEncoder* encoder)
-{
+                         PassageEncoder* encoder, const std::stop_token& stop)
+try {
     AnswerSupport support;
+    question = question.substr(0, most_question_bytes);
     const Candidates candidates = candidates_of(found, store);
     if (candidates.all.empty()) return support;
-    support.quote = quote_of(candidates.all[best_of(candidates.all, answer, question, encoder)], store);
+    support.quote = quote_of(candidates.all[best_of(candidates.all, answer, question, encoder, stop)], store);
     support.unsupported = unsupported_by(candidates.texts, answer, question);
     return support;
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::DamagedDocument) throw;
+    return {};
 }
 
 } // namespace palimpsest::storage

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,6 @@ struct AnswerSupport {
 // in meaning. The weights were chosen on books of the training split; the model's likelihood of the question given
 // the sentence did not help there (docs/quality.md).
 AnswerSupport support_of(std::string_view answer, std::string_view question, const Rereading& found, Store& store,
-                         PassageEncoder* encoder);
+                         PassageEncoder* encoder, const std::stop_token& stop = {});
 
 } // namespace palimpsest::storage

@@ -13,7 +13,8 @@ std::vector<int64_t> unindexed(Store& store, std::span<const int64_t> documents)
 {
     std::vector<int64_t> missing = PassageIndex(store.database).missing();
     std::erase_if(missing, [&](int64_t document) {
-        return std::find(documents.begin(), documents.end(), document) == documents.end();
+        return store.unindexable.contains(document) ||
+               std::find(documents.begin(), documents.end(), document) == documents.end();
     });
     return missing;
 }
@@ -28,7 +29,8 @@ bool index_documents(Store& store, std::span<const int64_t> documents, Listener&
             if (!PassageIndex(store.database).build(document, [&](uint64_t) { return !stop.stop_requested(); }))
                 return false;
         } catch (const Error& error) {
-            if (error.code() != ErrorCode::DamagedDocument) throw;
+            if (error.code() != ErrorCode::DamagedDocument && error.kind() != ErrorKind::Resources) throw;
+            store.unindexable.insert(document);
             listener.note(Text("{0} is not searched: {1}", title, error.text()));
         }
     }

@@ -13,15 +13,17 @@
 
 namespace palimpsest::storage {
 
-std::vector<int64_t> unindexed(Store& store, std::span<const int64_t> documents); // those that lack passages
+// Those that lack passages, without those for which index_documents has failed.
+std::vector<int64_t> unindexed(Store& store, std::span<const int64_t> documents);
 
-// Indexes these documents where passages are missing, and names them to the listener, also a damaged one, which is
-// left out. Returns false if it was stopped. REQUIRES: the store may be written.
+// Indexes these documents where passages are missing, and names them to the listener, also one that is damaged or
+// for which there is no room, and which is left out. Returns false if it was stopped. REQUIRES: the store may be
+// written.
 bool index_documents(Store& store, std::span<const int64_t> documents, Listener& listener,
                      const std::stop_token& stop);
 
 // Encodes the passages of these documents that lack embeddings, and names a document of which many do to the
-// listener. Returns false if it was stopped. REQUIRES: as index_documents.
+// listener. Returns false if it was stopped. Throws as PassageEncoder::encode. REQUIRES: as index_documents.
 bool encode_documents(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder, Listener& listener,
                       const std::stop_token& stop);
 bool all_encoded(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder);

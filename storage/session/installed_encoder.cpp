@@ -7,6 +7,15 @@
 
 namespace palimpsest::storage {
 
+namespace {
+
+Text by_words_alone(const Error& error)
+{
+    return Text("passages are found by their words alone: {0}", sentence_of(error));
+}
+
+} // namespace
+
 PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& listener)
 {
     if (was_tried_) return encoder_.get();
@@ -17,9 +26,19 @@ PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& liste
     try {
         encoder_ = std::make_unique<PassageEncoder>(folder, backend);
     } catch (const Error& error) {
-        listener.note(Text("passages are found by their words alone: {0}", sentence_of(error)));
+        listener.note(by_words_alone(error));
     }
     return encoder_.get();
+}
+
+void InstalledEncoder::use(PassageEncoder& encoder, Listener& listener, const std::function<void()>& work)
+{
+    try {
+        work();
+    } catch (const Error& error) {
+        if (&encoder == encoder_.get()) encoder_.reset();
+        listener.note(by_words_alone(error));
+    }
 }
 
 } // namespace palimpsest::storage

@@ -10,7 +10,7 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr size_t passages_at_once = 16;
+constexpr int64_t passages_at_once = 16;
 constexpr size_t window_bytes = 130; // about 30 tokens; chosen on books of the training split (docs/quality.md)
 
 // The windows of all passages, and how many each passage has.
@@ -48,26 +48,34 @@ PassageEncoder::PassageEncoder(const std::filesystem::path& folder, kernels::Bac
 {
 }
 
-int64_t PassageEncoder::missing(Database& database, int64_t document, uint64_t end)
+int64_t PassageEncoder::missing(Database& database, int64_t document)
 {
     return database.guarded([&]() -> int64_t {
-        auto query = database.statement("SELECT count(*) FROM passages WHERE document = ? AND end_token <= ?");
+        auto query = database.statement("SELECT passages FROM indexed_documents WHERE document = ?");
         query.bind(1, document);
-        query.bind(2, static_cast<int64_t>(std::min<uint64_t>(end, INT64_MAX)));
-        query.executeStep();
+        if (!query.executeStep()) return 0;
         return query.getColumn(0).getInt64() - PassageVectors(database).count(document, identity());
     });
+}
+
+bool PassageEncoder::has_many(Database& database, int64_t document, uint64_t end)
+{
+    const int64_t encoded = PassageVectors(database).count(document, identity());
+    const auto last = PassageIndex(database).get(document, encoded + passages_at_once - 1);
+    return last && last->end_token <= end;
 }
 
 bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop)
 {
     PassageIndex index(database);
     PassageVectors vectors(database);
-    for (int64_t left = missing(database, document, end); left > 0;) {
+    while (missing(database, document) > 0) {
         std::vector<StoredPassage> passages;
-        const int64_t first = vectors.count(document, identity());
-        for (int64_t i = first; i < first + std::min<int64_t>(left, passages_at_once); ++i)
-            if (const auto passage = index.get(document, i)) passages.push_back(*passage);
+        for (int64_t i = vectors.count(document, identity()); std::ssize(passages) < passages_at_once; ++i) {
+            const auto passage = index.get(document, i);
+            if (!passage || passage->end_token > end) break;
+            passages.push_back(*passage);
+        }
         if (passages.empty()) return true;
         const Windows all = windows_of(index, passages);
         const std::vector<float> embeddings = encoder_->encode(all.windows, stop);
@@ -81,15 +89,14 @@ bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, 
                 at += count;
             }
         });
-        left -= static_cast<int64_t>(passages.size());
     }
     return true;
 }
 
-std::vector<float> PassageEncoder::question(std::string_view text, const std::stop_token& stop)
+QuestionMeaning PassageEncoder::meaning_of(std::string_view question, const std::stop_token& stop)
 {
-    const std::string_view texts[] = {text};
-    return encoder_->encode(texts, stop);
+    const std::string_view texts[] = {question};
+    return {.encoder = identity(), .embedding = encoder_->encode(texts, stop)};
 }
 
 } // namespace palimpsest::storage

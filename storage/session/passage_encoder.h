@@ -14,6 +14,7 @@
 #include "engine/model/model.h"
 #include "kernels/backend.h"
 #include "storage/database.h"
+#include "storage/passages/passage_search.h"
 
 namespace palimpsest::storage {
 
@@ -27,14 +28,20 @@ public:
     PassageEncoder(const std::filesystem::path& folder, kernels::Backend* backend);
 
     const std::string& identity() const { return encoder_->identity(); }
-    // How many passages of the document that end at or before token `end` have no embeddings yet.
-    int64_t missing(Database& database, int64_t document, uint64_t end = UINT64_MAX);
-    // Encodes them, in transactions of a few passages. Returns false if stopped.
+    // How many passages of the document, if it is indexed, have no embeddings yet.
+    int64_t missing(Database& database, int64_t document);
+    // Whether encode() has enough to do for the encoder to be fast.
+    bool has_many(Database& database, int64_t document, uint64_t end);
+    // Encodes the passages that have no embeddings yet and end at or before token `end`, in transactions of a few
+    // passages. Returns false if stopped.
     bool encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop);
     // The embeddings of texts, [texts, width], as SentenceEncoder::encode.
-    std::vector<float> encode(std::span<const std::string_view> texts) { return encoder_->encode(texts); }
-    // The embedding of a question; empty if stopped.
-    std::vector<float> question(std::string_view text, const std::stop_token& stop = {});
+    std::vector<float> encode(std::span<const std::string_view> texts, const std::stop_token& stop = {})
+    {
+        return encoder_->encode(texts, stop);
+    }
+    QuestionMeaning meaning_of(std::string_view question,
+                               const std::stop_token& stop = {}); // no embedding if stopped
 
 private:
     std::unique_ptr<kernels::Backend> own_; // null: the backend is shared

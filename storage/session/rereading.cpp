@@ -6,11 +6,15 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "engine/session/session_options.h"
 #include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/passages/passage_places.h"
 #include "storage/passages/passage_search.h"
+#include "storage/session/passage_ranking.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -70,6 +74,33 @@ void append(std::vector<FoundPassage>& passages, const FoundPassage& next)
         }
     }
     passages.push_back(next);
+}
+
+// Whether text and tokens can be read.
+bool is_intact(const StoredPassage& passage, Store& store, Listener* listener)
+try {
+    PassageIndex(store.database).text(passage);
+    store.library.ids(passage.document, passage.first_token, passage.tokens());
+    return true;
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::DamagedDocument) throw;
+    if (listener)
+        listener->note(Text("a passage of {0} is left out: {1}",
+                            printable(store.library.get(passage.document).title), error.text()));
+    return false;
+}
+
+// Whether the session can take in what is read again and its places, and then a turn.
+bool has_room(const engine::Session& session, const Rereading& plan)
+try {
+    constexpr uint64_t tokens_of_place = 64, tokens_of_turn = 256;
+    if (!plan.read.empty())
+        session.require_room(
+            static_cast<int64_t>(plan.tokens() + plan.read.size() * tokens_of_place + tokens_of_turn));
+    return true;
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::CacheFull && error.code() != ErrorCode::PositionsExhausted) throw;
+    return false;
 }
 
 uint64_t allowed_tokens(const engine::Session& session, const RereadOptions& options)
@@ -152,11 +183,13 @@ nlohmann::ordered_json Rereading::json(Store& store) const
     return {{"passages", passages_json(read, places)},
             {"held", passages_json(held, places)},
             {"tokens", tokens()},
+            {"found", found},
+            {"ranked", ranked},
             {"seconds", seconds}};
 }
 
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
-                         std::string_view question, const RereadOptions& options, PassageEncoder* encoder)
+                         std::string_view question, const RereadOptions& options, const FindingMeans& means)
 {
     using Clock = std::chrono::steady_clock;
     Rereading plan;
@@ -165,14 +198,19 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     const std::vector<int64_t> documents = documents_in(stream);
     if (documents.empty()) return plan;
     const Copies copies = copies_in(store, stream);
-    QuestionMeaning meaning;
-    if (encoder) meaning = {.encoder = encoder->identity(), .embedding = encoder->question(question)};
-    const auto hits = search_passages(store.database, question, documents, most_hits, encoder ? &meaning : nullptr);
-    for (const PassageHit& hit : choose_passages(hits, allowed_tokens(session, options))) {
+    RankedPassages hits{.hits = search_passages(store.database, question, documents, most_hits,
+                                                means.meaning ? &*means.meaning : nullptr)};
+    plan.found = hits.hits.size();
+    if (means.model)
+        hits = rank_passages(std::move(hits.hits), question, means.model, store, options.rank_seconds, means.stop);
+    plan.ranked = hits.ranked;
+    for (const PassageHit& hit : choose_passages(hits.hits, allowed_tokens(session, options))) {
+        if (!is_intact(hit.passage, store, means.listener)) continue;
         const double held = held_of(hit.passage, copies.at(hit.passage.document), session);
         const bool is_held = options.mode == RereadMode::Auto && held >= held_well;
         append(is_held ? plan.held : plan.read, {hit.passage, held});
     }
+    if (!has_room(session, plan)) plan.read.clear();
     plan.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     return plan;
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +14,9 @@
 #include "engine/session/session.h"
 #include "kernels/base/text.h"
 #include "storage/passage_index.h"
+#include "storage/passages/passage_search.h"
 #include "storage/session/framed_turn.h"
-#include "storage/session/passage_encoder.h"
+#include "storage/session/listener.h"
 #include "storage/session/session_stream.h"
 #include "storage/session/store.h"
 
@@ -27,8 +30,18 @@ enum class RereadMode : uint8_t {
 
 struct RereadOptions {
     static constexpr uint32_t default_tokens = 1024, most_tokens = 2048;
+    static constexpr double default_rank_seconds = 0; // it gains little with a small model (docs/quality.md)
     RereadMode mode = RereadMode::Auto;
     uint32_t tokens = default_tokens; // of all passages found for a question; at most half of the cache's budget
+    double rank_seconds = 0;          // for the model to rank what was found (rank_passages); 0: it does not
+};
+
+// What a question's passages are found with, beside their words.
+struct FindingMeans {
+    std::optional<QuestionMeaning> meaning{};     // absent: not by meaning
+    std::shared_ptr<const engine::Model> model{}; // of the session; null: not ranked by it
+    Listener* listener = nullptr;                 // is told what is damaged, and left out; null: nobody
+    std::stop_token stop{};                       // ends the ranking; what was found is used as it is
 };
 
 // A passage of which at least this share of the (layer, KV head, token) triples is kept is held well.
@@ -43,7 +56,8 @@ struct FoundPassage {
 struct Rereading {
     std::vector<FoundPassage> read; // again, in the order of the documents
     std::vector<FoundPassage> held; // found, but held well: not read again
-    double seconds = 0;             // to find them
+    size_t found = 0, ranked = 0;   // passages that the search found, and that the model has ranked
+    double seconds = 0;             // to find and rank them
 
     bool empty() const { return read.empty() && held.empty(); }
     uint64_t tokens() const; // of what is read again
@@ -57,9 +71,10 @@ struct Rereading {
 };
 
 // Finds what to read again for a question. `stream`: of the session; only its documents are searched, which are
-// read to their end. `encoder`: searches by meaning too; null: by words alone.
+// read to their end. Passages that are damaged, or for which a session that keeps every token has no room, are left
+// out.
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
-                         std::string_view question, const RereadOptions& options, PassageEncoder* encoder);
+                         std::string_view question, const RereadOptions& options, const FindingMeans& means);
 
 // "auto", "always", "never".
 std::string_view name_of(RereadMode mode);

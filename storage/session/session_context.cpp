@@ -14,8 +14,13 @@ Text SessionContext::subject() const
 
 PassageEncoder* SessionContext::encoder()
 {
-    if (options.rereading.mode == RereadMode::Never) return nullptr;
+    if (options.read_only || options.rereading.mode == RereadMode::Never) return nullptr;
     return installed_encoder.get(shared_by_encoder(*model), listener);
+}
+
+void SessionContext::encode(const std::function<void(PassageEncoder&)>& work)
+{
+    if (PassageEncoder* with = encoder()) installed_encoder.use(*with, listener, [&] { work(*with); });
 }
 
 SessionChoice SessionContext::begun_with() const

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,8 +58,10 @@ struct SessionContext {
     // Whether the last part is a document that was not read to its end.
     bool is_half_read() const { return stream.ends_with_document() && position() < stream.tokens(); }
     Text subject() const; // of errors: "session 'NAME'"
-    // As InstalledEncoder::get. Null if nothing is to be read again.
+    // As InstalledEncoder::get. Null if nothing is to be read again, or if nothing may be written.
     PassageEncoder* encoder();
+    // Calls `work` with the encoder, if there is one, as InstalledEncoder::use.
+    void encode(const std::function<void(PassageEncoder&)>& work);
     // Returns options.choice with the options that the session was begun with.
     SessionChoice begun_with() const;
 };

@@ -1,8 +1,10 @@
 // The user's open database: documents, conversations, checkpoints and settings.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -28,7 +30,8 @@ struct Store {
     Conversations conversations;
     Snapshots snapshots;
     Settings settings;
-    std::vector<Text> notices; // to be shown to the user
+    std::vector<Text> notices;       // to be shown to the user
+    std::set<int64_t> unindexable{}; // documents whose passages could not be indexed since it was opened
 };
 
 std::string database_file(const std::string& given); // empty: the default path

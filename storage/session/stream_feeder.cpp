@@ -161,11 +161,10 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
 // Encodes the passages that were read: several at a time, for which encoding is fast. A question encodes the rest.
 void StreamFeeder::encode_passages(int64_t document, uint64_t end, bool all, const std::stop_token& stop)
 {
-    constexpr int64_t at_once = 16;
-    PassageEncoder* encoder = context_.encoder();
-    if (!encoder) return;
     Database& database = context_.store.database;
-    if (all || encoder->missing(database, document, end) >= at_once) encoder->encode(database, document, end, stop);
+    context_.encode([&](PassageEncoder& encoder) {
+        if (all || encoder.has_many(database, document, end)) encoder.encode(database, document, end, stop);
+    });
 }
 
 void StreamFeeder::feed(std::span<const engine::TokenId> ids, const Feeding& feeding)

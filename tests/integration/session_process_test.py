@@ -88,7 +88,7 @@ class SessionTest(ProgramTest):
         for question in ("NEAR(wick", '"wick', "wick OR " * 5000, "text:wick*"):
             self.assertGreaterEqual(len(self.document("find", question, "--session", "lamps")["passages"]), 1)
         self.assertEqual(self.document("find", "elephant", "--session", "lamps")["passages"], [])
-        self.assertIn("no passage shares", self.run_command("find", "elephant").stderr.decode())
+        self.assertIn("nothing was found", self.run_command("find", "elephant").stderr.decode())
         self.fails(3, "PAL-SESSION-01", "find", "wick", "--session", "unknown")
 
     def test_a_document_without_passages_is_indexed_when_it_is_searched(self):
@@ -141,6 +141,68 @@ class SessionTest(ProgramTest):
         self.assertEqual(len(self.query("SELECT 1 FROM read_again")), 2 * len(stored))
         self.run_command("sessions", "rm", "told")
         self.assertEqual(len(self.query("SELECT 1 FROM read_again")), len(stored))
+
+    def test_an_answer_has_a_sentence_of_the_document_under_it(self):
+        self.rereading()
+        ask = lambda *more: self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", *more)
+        answer = json.loads(ask("--json").stdout)["answers"][0]
+        quote = answer["quote"]
+        self.assertEqual(quote["text"], "Elias Verrin trimmed the wick in the evening of every day.")
+        with open(os.path.join(self.folder, "told.txt"), "rb") as file:
+            self.assertEqual(file.read()[slice(*quote["bytes"])].decode(), quote["text"])
+        self.assertEqual(self.document("ask", "--session", "told", "who?", "--max-tokens", "8")["answers"][0]["quote"], None)
+        self.assertRegex(ask().stderr.decode(), r'(?m)^quote: "Elias Verrin trimmed .*" \(.*, tokens [\d,]+ to [\d,]+\)$')
+        events = [json.loads(line) for line in ask("--events").stderr.splitlines()]
+        self.assertEqual([e["quote"]["text"] for e in events if e["event"] == "quote"], [quote["text"]])
+
+    def test_the_model_ranks_what_was_found_if_it_is_given_time(self):
+        self.rereading()
+        ranked = lambda seconds: self.document("ask", "--session", "told", "Who trimmed the wick and the sea?", "--max-tokens", "8",
+                                               "--rank-seconds", seconds)["answers"][0]["reread"]
+        self.assertEqual(ranked("0")["ranked"], 0)
+        self.assertEqual(ranked("3600")["ranked"], min(48, ranked("3600")["found"]))
+        self.assertGreater(ranked("3600")["found"], 12)
+        found = lambda *more: [p["tokens"] for p in self.document("find", "sea", "--session", "told", *more)["passages"]]
+        self.assertNotEqual(found(), [])
+        self.assertEqual(found("--rank-seconds", "3600", "--model", MODEL), found("--rank-seconds", "3600", "--model", MODEL))
+
+    def test_an_installed_encoder_finds_by_meaning(self):
+        folder = os.path.join(self.folder, "palimpsest", "models", "all-MiniLM-L6-v2")
+        shutil.copytree(os.path.join(FIXTURES, "..", "encoder", "bert"), folder)
+        self.rereading()  # embeddings are made while the document is read
+        (passages,), = self.query("SELECT count(*) FROM passages")
+        self.assertEqual(self.query("SELECT count(*) FROM passage_vectors"), [(passages,)])
+        find = lambda *more: self.document("find", "xylophone", "--session", "told", *more)["passages"]
+        self.assertNotEqual(find(), [])
+        self.assertEqual(find("--words"), [])
+        # Embeddings that are missing are made when they are needed; those of a file are made for the question.
+        with sqlite3.connect(self.database) as database:
+            database.execute("DELETE FROM passage_vectors")
+            database.execute("DELETE FROM encoded_documents")
+        before = self.rereading()
+        self.assertEqual(self.query("SELECT count(*) FROM passage_vectors"), [(passages,)])
+        told = os.path.join(self.folder, "told.txt")
+        from_file = self.document("ask", told, "Who trimmed the wick?", "--model", MODEL, "--budget", "240", "--chunk", "16",
+                                  "--max-tokens", "8")["answers"][0]["reread"]
+        self.assertEqual(from_file["passages"], before["passages"])
+        # A session whose text is computed again to answer a question writes nothing.
+        with sqlite3.connect(self.database) as database:
+            database.execute("DELETE FROM encoded_documents")
+        self.run_command("sessions", "strip", "told")
+        self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", "--recompute", "--reread", "never")
+        self.assertEqual(self.query("SELECT 1 FROM encoded_documents"), [])
+        # One that cannot be used is named, and nothing else is lost: first while it computes, then when it is opened.
+        weights = os.path.join(folder, "model.safetensors")
+        with open(weights, "r+b") as file:
+            file.seek(os.path.getsize(weights) // 2)
+            file.write(b"\x00\x00\xc0\x7f" * (os.path.getsize(weights) // 8))
+        done = self.run_command("read", self.book, "--session", "other", *SMALL)
+        self.assertEqual(done.stderr.count(b"passages are found by their words alone"), 1)
+        self.assertNotEqual(self.document("find", "keeper", "--session", "other")["passages"], [])
+        os.truncate(os.path.join(folder, "model.safetensors"), 1000)
+        done = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", "--json")
+        self.assertEqual(done.stderr.count(b"passages are found by their words alone"), 1)
+        self.assertNotEqual(json.loads(done.stdout)["answers"][0]["reread"]["passages"], [])
 
     def test_a_session_can_hold_two_documents(self):
         other = self.file("other.txt", text(600, 2))

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Counts how often the passages that are found for a question contain its evidence.
 
-    found.py PROGRAM FOLDER_OF_BOOKS [QUESTIONS.json...] [--model MODEL] [--tokens 512,1024,2048] [--json FILE]
+    found.py PROGRAM FOLDER_OF_BOOKS [QUESTIONS.json...] [--model MODEL] [--tokens 512,1024,2048] [--json FILE] [-- MORE]
 
+MORE are options of `palimpsest find`, such as --words, or --rank-seconds 60. Where a sentence encoder is installed, it is
+used, and the first question to a book pays for the book's embeddings.
 The sets of questions are those of tests/quality/questions (check_questions.py says what they hold) whose book is in the
 folder. Each book is stored by `palimpsest read` in a database of its own, since how rare a word is counts in the whole
 database; reading is stopped as soon as the text is stored, because finding needs no cache.
-A question counts if all of its evidence is in the passages that `palimpsest find --tokens N` prints. Prints the shares
+A question counts if all of its evidence is in the best passages that fit into N tokens, as `palimpsest find --tokens N`
+prints them; they are chosen here, for every N, from what one call finds. Prints the shares
 with their 95 % intervals (Wilson), and how long storing and finding took.
 """
 import argparse
@@ -35,9 +38,10 @@ def interval(hits, count):
 
 
 class Program:
-    def __init__(self, program, model, folder):
+    def __init__(self, program, model, more, folder):
         self.program = [str(Path(program).resolve())]
         self.model = ["--model", model] if model else []
+        self.more = [*more, *(self.model if "--rank-seconds" in more else [])]
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
         self.environment.update(XDG_CONFIG_HOME=folder, XDG_DATA_HOME=os.environ.get("XDG_DATA_HOME") or
                                 os.path.expanduser("~/.local/share"))
@@ -60,19 +64,28 @@ class Program:
             sys.exit(f"{book} could not be read")
         return seconds
 
-    def find(self, question, session, tokens):
-        done = subprocess.run([*self.program, "find", question, "--session", session, "--tokens", str(tokens), "--json"],
+    def find(self, question, session):
+        done = subprocess.run([*self.program, "find", question, "--session", session, "--tokens", "16384", "--json", *self.more],
                               env=self.environment, capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["passages"]
 
 
-def holds(found, text, evidence):
+def chosen(passages, limit):
+    """The best that fit into so many tokens together."""
+    for passage in sorted(passages, key=lambda passage: -passage["score"]):
+        tokens = passage["tokens"][1] - passage["tokens"][0]
+        if tokens <= limit:
+            limit -= tokens
+            yield passage
+
+
+def holds(passages, text, evidence):
     """Whether every byte of the evidence is in a passage that was found."""
     begin = text.index(evidence.encode())
     missing = set(range(begin, begin + len(evidence.encode())))
-    for passage in found["passages"]:
+    for passage in passages:
         missing -= set(range(*passage["bytes"]))
     return not missing
 
@@ -85,11 +98,13 @@ def main():
     parser.add_argument("--model")
     parser.add_argument("--tokens", default="512,1024,2048")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    arguments = sys.argv[1:]
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:split])
     limits = [int(limit) for limit in options.tokens.split(",")]
     results, seconds, stored = [], [], 0.0
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(options.program, options.model, folder)
+        program = Program(options.program, options.model, arguments[split + 1:], folder)
         for file in options.questions or sorted(QUESTIONS.glob("*.json")):
             listed = json.loads(file.read_text())
             book = options.books / listed["document"]
@@ -101,20 +116,20 @@ def main():
                 if "evidence" not in fact:
                     continue
                 result = {"book": file.stem, "id": fact["id"], "kind": fact.get("kind", "direct"), "found": {}}
+                begin = time.monotonic()
+                passages = program.find(fact["question"], file.stem)
+                seconds.append(time.monotonic() - begin)
                 for limit in limits:
-                    begin = time.monotonic()
-                    found = program.find(fact["question"], file.stem, limit)
-                    seconds.append(time.monotonic() - begin)
-                    result["found"][limit] = holds(found, text, fact["evidence"])
+                    result["found"][limit] = holds(chosen(passages, limit), text, fact["evidence"])
                 results.append(result)
     for kind in (*KINDS, "all"):
-        chosen = [result for result in results if kind in (result["kind"], "all")]
-        if chosen:
-            print(f"{kind:12} {len(chosen):4} questions", end="")
+        asked = [result for result in results if kind in (result["kind"], "all")]
+        if asked:
+            print(f"{kind:12} {len(asked):4} questions", end="")
             for limit in limits:
-                hits = sum(result["found"][limit] for result in chosen)
-                low, high = interval(hits, len(chosen))
-                print(f"   {limit}: {hits / len(chosen):.3f} ({low:.3f}-{high:.3f})", end="")
+                hits = sum(result["found"][limit] for result in asked)
+                low, high = interval(hits, len(asked))
+                print(f"   {limit}: {hits / len(asked):.3f} ({low:.3f}-{high:.3f})", end="")
             print()
     print(f"{stored:.1f} s to store the books; {sum(seconds) / max(1, len(seconds)):.3f} s a question, with the start of "
           "the program")

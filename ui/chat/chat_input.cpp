@@ -65,6 +65,8 @@ void ChatView::keyPressEvent(QKeyEvent* event)
         return perform(turn, TurnAction::Branch);
     case Qt::Key_X:
         return perform(turn, TurnAction::ShowSources);
+    case Qt::Key_Q:
+        return perform(turn, TurnAction::ShowQuote);
     case Qt::Key_Return:
     case Qt::Key_Enter:
     case Qt::Key_Menu: {

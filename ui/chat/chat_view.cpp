@@ -277,6 +277,9 @@ void ChatView::perform(int turn, TurnAction action)
     case TurnAction::ShowSources:
         Q_EMIT sources_wanted(entry.turn);
         return;
+    case TurnAction::ShowQuote:
+        Q_EMIT quote_wanted(entry.turn);
+        return;
     }
 }
 

@@ -62,6 +62,7 @@ Q_SIGNALS:
     void link_activated(const QString& address);
     void place_wanted(palimpsest::ui::StreamRange range);
     void sources_wanted(const palimpsest::ui::Turn& answer);
+    void quote_wanted(const palimpsest::ui::Turn& answer);
     void regenerate_wanted();
     void branch_wanted(qint64 message, const QString& question);
     void turns_changed();

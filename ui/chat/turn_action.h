@@ -3,6 +3,6 @@
 
 namespace palimpsest::ui {
 
-enum class TurnAction { Earlier, Later, Copy, CopyMarkdown, Regenerate, Branch, ShowSources };
+enum class TurnAction { Earlier, Later, Copy, CopyMarkdown, Regenerate, Branch, ShowSources, ShowQuote };
 
 } // namespace palimpsest::ui

@@ -7,6 +7,17 @@
 namespace palimpsest::ui {
 namespace {
 
+// What of the answer no passage has, and the sentence that supports it.
+QStringList lines_of(const QuotedSentence& quote)
+{
+    QStringList lines;
+    const QStringList missing(quote.unsupported.begin(), quote.unsupported.end());
+    if (!missing.isEmpty())
+        lines += TurnList::tr("Not in the passages that were found: %1").arg(missing.join(QStringLiteral(", ")));
+    lines += TurnList::tr("The document says: “%1” (%2)").arg(quote.text.simplified(), quote.place);
+    return lines;
+}
+
 QString state_of(const ChatEntry& entry)
 {
     if (!entry.is_newest()) return TurnList::tr("An earlier answer, taken back.");
@@ -119,6 +130,7 @@ QString TurnList::notes(int turn) const
                      .arg(count_text(entry.turn.read_again->tokens), share_text(entry.turn.read_again->held));
     if (!entry.turn.provenance || entry.growing || !entry.is_newest()) return lines.join(QLatin1Char('\n'));
     const Provenance& from = *entry.turn.provenance;
+    if (from.quote) lines += lines_of(*from.quote);
     if (from.tokens_in_input > 0) {
         const QString read = tr("%1 of %2 tokens read", nullptr,
                                 static_cast<int>(std::min<uint64_t>(from.tokens_in_input, 1u << 30)))
@@ -148,7 +160,9 @@ std::vector<TurnAction> TurnList::actions(int turn) const
     }
     if (is_answer(entry.turn) && last && !answering_) out.push_back(TurnAction::Regenerate);
     if (!is_answer(entry.turn) && entry.turn.message != 0 && !answering_) out.push_back(TurnAction::Branch);
-    if (entry.turn.provenance && !entry.growing) out.push_back(TurnAction::ShowSources);
+    const bool is_traced = entry.turn.provenance && !entry.growing;
+    if (is_traced && entry.turn.provenance->quote) out.push_back(TurnAction::ShowQuote);
+    if (is_traced && !entry.turn.provenance->sources.empty()) out.push_back(TurnAction::ShowSources);
     return out;
 }
 
@@ -170,6 +184,8 @@ QString TurnList::action_label(int turn, TurnAction action) const
         return tr("Edit and branch");
     case TurnAction::ShowSources:
         return tr("Show what it rests on");
+    case TurnAction::ShowQuote:
+        return tr("Show the sentence");
     }
     return {};
 }

@@ -12,7 +12,7 @@ constexpr qsizetype most_links = 20;
 constexpr std::pair<TurnAction, int> keys[] = {
     {TurnAction::Earlier, Qt::Key_Left},   {TurnAction::Later, Qt::Key_Right},  {TurnAction::Copy, Qt::Key_C},
     {TurnAction::CopyMarkdown, Qt::Key_M}, {TurnAction::Regenerate, Qt::Key_R}, {TurnAction::Branch, Qt::Key_E},
-    {TurnAction::ShowSources, Qt::Key_X},
+    {TurnAction::ShowSources, Qt::Key_X},  {TurnAction::ShowQuote, Qt::Key_Q},
 };
 
 } // namespace

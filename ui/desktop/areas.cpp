@@ -157,6 +157,7 @@ void Areas::join_chat()
     connect(view, &ChatView::regenerate_wanted, engine, &EngineThread::regenerate);
     connect(view, &ChatView::place_wanted, this, &Areas::show_place);
     connect(view, &ChatView::sources_wanted, this, &Areas::show_sources);
+    connect(view, &ChatView::quote_wanted, this, &Areas::show_quote);
     connect(view, &ChatView::link_activated, this,
             [window](const QString& address) { ask_about_link(window, address); });
     connect(chat_->start(), &EmptyChat::open_wanted, window->actions()[ActionId::OpenFiles], &QAction::trigger);
@@ -358,6 +359,15 @@ void Areas::show_sources(const Turn& answer)
     mark_sources(highlights_of(*answer.provenance), note_of(*answer.provenance));
     bench_->window().show_tab(Tab::Document);
     document_->show_range(sources_.front());
+}
+
+void Areas::show_quote(const Turn& answer)
+{
+    if (!answer.provenance || !answer.provenance->quote) return;
+    const StreamRange range = answer.provenance->quote->range;
+    mark_sources({{range, 1, tr("The sentence that supports the answer best")}}, {});
+    bench_->window().show_tab(Tab::Document);
+    document_->show_range(range);
 }
 
 void Areas::mark_sources(std::vector<Highlight> sources, const QString& note)

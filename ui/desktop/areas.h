@@ -55,6 +55,7 @@ private:
     void show_text_at(StreamRange range);
     void show_place(StreamRange range); // in the document and on the map
     void show_sources(const Turn& answer);
+    void show_quote(const Turn& answer);
     void mark_sources(std::vector<Highlight> sources, const QString& note);
     void show_hit(const SearchHit& hit);
     bool reads(const SearchHit& hit) const;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/session/attention_trace.h"
+#include "storage/passages/passage_places.h"
 #include "storage/stream_part.h"
+#include "ui/base/utf8.h"
 #include "ui/engine/memory_left.h"
 #include "ui/engine/provenance.h"
 
@@ -31,6 +33,7 @@ std::optional<int64_t> message_id(const storage::StreamPart& part)
 // A document, or a passage of one that the last question read again.
 struct TextInStream {
     StreamRange range;
+    int64_t document = 0;
     bool read_again = false;
     uint64_t in_document = 0; // stream index of its first token in the document
 };
@@ -46,7 +49,7 @@ std::vector<TextInStream> texts_in(const std::vector<storage::StreamPart>& strea
         if (i + 2 == stream.size()) question = begin;
         const uint64_t end = begin + tokens_of(stream[i]);
         if (const auto* document = storage::document_in(stream[i])) {
-            texts.push_back({.range = {begin, end}, .in_document = begin});
+            texts.push_back({.range = {begin, end}, .document = document->id, .in_document = begin});
             documents.emplace(document->id, begin);
         }
         begin = end;
@@ -54,6 +57,7 @@ std::vector<TextInStream> texts_in(const std::vector<storage::StreamPart>& strea
     for (const storage::ReadAgain& passage : read_again)
         if (const auto document = documents.find(passage.document); document != documents.end())
             texts.push_back({.range = {question + passage.at, question + passage.at + passage.tokens()},
+                             .document = passage.document,
                              .read_again = true,
                              .in_document = document->second + passage.first_token});
     return texts;
@@ -89,39 +93,72 @@ try {
     const auto before = std::exchange(before_turn_, std::nullopt);
     storage::StoredSession& session = open_.require_session();
     const std::vector<storage::StreamPart>& parts = session.parts();
-    if (!before || parts.size() < 2 || !message_id(parts.back()) || listener_.stop().stop_requested()) return;
+    if (parts.size() < 2 || !message_id(parts.back()) || listener_.stop().stop_requested()) return;
     storage::Conversations& conversations = open_.store().conversations;
     const auto question = conversations.message(message_id(parts[parts.size() - 2]).value_or(0));
     const auto answer = conversations.message(*message_id(parts.back()));
-    if (!question || !answer || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
-    open_.set_provenance(answer->id, provenance_of(*question, answer->ids, *before));
+    if (!question || !answer) return;
+    Provenance provenance = coverage();
+    provenance.quote = quote_of(question->text, answer->text);
+    const bool traces = before && may_trace(session.session(), question->ids.size() + answer->ids.size());
+    if (!traces && !provenance.quote) return;
+    if (traces) provenance.sources = sources_of(*question, answer->ids, *before);
+    open_.set_provenance(answer->id, std::move(provenance));
 } catch (const Error& error) {
     listener_.note(sentence_of(error));
 } catch (const std::exception& error) {
     listener_.note(Text::verbatim(error.what()));
 }
 
-Provenance AnswerSources::provenance_of(const storage::Message& question, std::span<const engine::TokenId> answer,
-                                        const engine::SessionState& before)
+Provenance AnswerSources::coverage() const
 {
     storage::StoredSession& session = open_.require_session();
     const storage::Coverage coverage = session.coverage();
-    Provenance provenance{.tokens_in_input = coverage.tokens_in_input,
-                          .tokens_read = coverage.tokens_read,
-                          .budget = session.session().options().budget,
-                          .sources = {}};
+    return {.tokens_in_input = coverage.tokens_in_input,
+            .tokens_read = coverage.tokens_read,
+            .budget = session.session().options().budget,
+            .sources = {}};
+}
+
+std::optional<QuotedSentence> AnswerSources::quote_of(const std::string& question, const std::string& answer) const
+{
+    if (!found_) return std::nullopt;
+    storage::StoredSession& session = open_.require_session();
+    const storage::AnswerSupport support = session.support_of(answer, question, *found_);
+    if (!support.quote) return std::nullopt;
+    QuotedSentence quote{
+        .text = text_of(support.quote->text),
+        .place = text_of(storage::PassagePlaces(open_.store().library).name(support.quote->place, false)),
+        .range = {},
+        .unsupported = {}};
+    for (const std::string& thing : support.unsupported)
+        quote.unsupported.push_back(text_of(thing));
+    for (const TextInStream& text : texts_in(session.parts(), {})) {
+        if (text.document != support.quote->place.document) continue;
+        quote.range = {text.range.first + support.quote->place.first_token,
+                       text.range.first + support.quote->place.end_token};
+        return quote;
+    }
+    return std::nullopt;
+}
+
+std::vector<Provenance::Source> AnswerSources::sources_of(const storage::Message& question,
+                                                          std::span<const engine::TokenId> answer,
+                                                          const engine::SessionState& before) const
+{
+    storage::StoredSession& session = open_.require_session();
     const std::vector<TextInStream> texts = texts_in(session.parts(), question.read_again);
     std::vector<StreamRange> ranges;
     for (const TextInStream& text : texts)
         ranges.push_back(text.range);
-    provenance.sources = heaviest_passages(
+    auto sources = heaviest_passages(
         engine::attention_trace(session.shared_model(), before, question.ids, answer, listener_.stop()), ranges);
-    for (Provenance::Source& source : provenance.sources) {
+    for (Provenance::Source& source : sources) {
         source.held =
             session.held({static_cast<uint32_t>(source.range.first), static_cast<uint32_t>(source.range.last)});
         show_in_document(source, texts);
     }
-    return provenance;
+    return sources;
 }
 
 } // namespace palimpsest::ui

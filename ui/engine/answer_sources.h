@@ -1,5 +1,6 @@
-// Determines the sources of each answer: keeps the session state from before the turn, and traces the answer's
-// attention from there.
+// Determines what each answer rests on: keeps the session state from before the turn, and traces the answer's
+// attention from there; and quotes the sentence that supports it from the passages that were found for the
+// question.
 //
 // Used by the engine thread only.
 #pragma once
@@ -7,11 +8,15 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/session/session.h"
 #include "engine/session/session_state.h"
 #include "engine/text/tokenizer.h"
 #include "storage/session/listener.h"
+#include "storage/session/rereading.h"
 #include "ui/engine/open_session.h"
 #include "ui/engine/session_facts.h"
 
@@ -23,6 +28,8 @@ public:
     AnswerSources(OpenSession& open, storage::Listener& listener) : open_(open), listener_(listener) {}
 
     void clear() { before_turn_.reset(); }
+    // What was found for the last question; answers to it quote from there until the next question.
+    void set_found(std::optional<storage::Rereading> found) { found_ = std::move(found); }
     // Called before a message is fed. If memory is short, keeps no state: the answer then has no sources.
     void keep_state(engine::Session& session);
     // Records the provenance of the last answer if it is stored and was not stopped; a failure is only noted.
@@ -30,12 +37,16 @@ public:
     void note_provenance();
 
 private:
-    Provenance provenance_of(const storage::Message& question, std::span<const engine::TokenId> answer,
-                             const engine::SessionState& before);
+    Provenance coverage() const;
+    std::optional<QuotedSentence> quote_of(const std::string& question, const std::string& answer) const;
+    std::vector<Provenance::Source> sources_of(const storage::Message& question,
+                                               std::span<const engine::TokenId> answer,
+                                               const engine::SessionState& before) const;
 
     OpenSession& open_;
     storage::Listener& listener_;
     std::optional<engine::SessionState> before_turn_;
+    std::optional<storage::Rereading> found_;
 };
 
 } // namespace palimpsest::ui

@@ -31,7 +31,8 @@ public:
     storage::RereadOptions rereading() const
     {
         const std::lock_guard lock(mutex_);
-        return {.mode = rereads_ ? storage::RereadMode::Auto : storage::RereadMode::Never};
+        return {.mode = rereads_ ? storage::RereadMode::Auto : storage::RereadMode::Never,
+                .rank_seconds = storage::RereadOptions::default_rank_seconds};
     }
     int max_tokens() const
     {

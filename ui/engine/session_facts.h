@@ -24,6 +24,14 @@ struct StreamRange {
     bool operator==(const StreamRange&) const = default;
 };
 
+// The sentence of a document that supports an answer best.
+struct QuotedSentence {
+    QString text;                     // verbatim
+    QString place;                    // the title of its section, else of its document
+    StreamRange range;                // of the document in the stream
+    std::vector<QString> unsupported; // names and numbers of the answer that no passage has which was found
+};
+
 // Provenance of one answer: how much was read when it was given, and which passages it attended to.
 struct Provenance {
     uint64_t tokens_in_input = 0, tokens_read = 0; // tokens of documents
@@ -35,7 +43,8 @@ struct Provenance {
         bool read_again =
             false; // its tokens were read again for the question; `range` is their place in the document
     };
-    std::vector<Source> sources; // heaviest first
+    std::vector<Source> sources; // heaviest first; empty if the attention could not be traced
+    std::optional<QuotedSentence> quote{};
 };
 
 // What a question read again of the documents.

@@ -350,6 +350,7 @@ void EngineThread::Worker::change_and_publish(const std::function<void()>& chang
 void EngineThread::Worker::answer(const QString& text)
 {
     storage::StoredSession& session = open_.require_session();
+    sources_.set_found(std::nullopt);
     run_turn(text,
              [&](const engine::GenerateOptions& options) { return session.say(text.toStdString(), options); });
 }

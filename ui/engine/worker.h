@@ -70,6 +70,10 @@ private:
     void note(const Text& sentence) override;
     void progress(const storage::ReadingProgress& reading, const engine::Session& session) override;
     void message_starts(engine::Session& session) override { sources_.keep_state(session); }
+    void found(const storage::Rereading& passages, storage::Store& /*store*/) override
+    {
+        sources_.set_found(passages);
+    }
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return loop_.stop(); }
 

@@ -143,6 +143,7 @@ protected:
         StoredOptions options{.choice = common_, .recompute = recompute_};
         options.question = question;
         options.question_option = Text::verbatim(steer_option);
+        options.rereading = common_.rereading();
         options.read_only = access == storage::Database::Access::Read;
         stored_ = std::make_unique<StoredSession>(*store_, session_, options, *listener_);
         model_ = stored_->shared_model();
@@ -266,11 +267,16 @@ protected:
     Rereading look_up(const engine::Session& session, const SessionStream& stream, const std::string& question)
     {
         if (!rereads()) return {};
-        storage::PassageEncoder* with = encoder();
-        if (!stored_ && with &&
-            !encode_documents(*store_, documents_in(stream), *with, *listener_, listener_->stop()))
-            throw Interrupted{Text("stopped before the answer")};
-        Rereading found = plan_rereading(*store_, stream, session, question, common_.rereading(), with);
+        storage::FindingMeans means{.model = model_, .listener = listener_.get(), .stop = listener_->stop()};
+        bool go_on = true;
+        if (storage::PassageEncoder* with = encoder())
+            encoder_.use(*with, *listener_, [&] {
+                if (!stored_)
+                    go_on = encode_documents(*store_, documents_in(stream), *with, *listener_, listener_->stop());
+                means.meaning = with->meaning_of(question, listener_->stop());
+            });
+        if (!go_on) throw Interrupted{Text("stopped before the answer")};
+        Rereading found = plan_rereading(*store_, stream, session, question, common_.rereading(), means);
         if (!found.empty()) listener_->found(found, *store_);
         return found;
     }
@@ -651,7 +657,8 @@ private:
     {
         answer.found = std::move(found);
         if (!rereads()) return;
-        answer.support = support_of(answer.text, answer.question, answer.found, *store_, encoder());
+        answer.support =
+            support_of(answer.text, answer.question, answer.found, *store_, encoder(), listener_->stop());
         write_support(console, common_.events, common_.json, answer.support, *store_);
     }
 

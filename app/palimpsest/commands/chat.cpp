@@ -206,6 +206,7 @@ private:
                 Console& console)
     {
         const bool were_waiting = session.why_waiting().has_value();
+        listener.take_found(); // of a turn that failed
         AnswerText text(session.tokenizer(), common_.stop);
         const auto show = [&] {
             const std::string part = text.fresh();
@@ -328,7 +329,8 @@ private:
     {
         storage::RereadOptions options = session.rereading();
         const size_t begin = line.find_first_not_of(" \t", std::string_view("/reread").size());
-        const std::string wanted = begin == std::string::npos ? std::string() : line.substr(begin);
+        std::string wanted = begin == std::string::npos ? std::string() : line.substr(begin);
+        wanted.erase(wanted.find_last_not_of(" \t") + 1);
         const auto mode = storage::reread_mode(wanted);
         if (mode) options.mode = *mode;
         session.set_rereading(options);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
@@ -10,6 +11,7 @@
 #include "storage/passages/passage_places.h"
 #include "storage/passages/passage_search.h"
 #include "storage/session/installed_encoder.h"
+#include "storage/session/passage_ranking.h"
 #include "storage/session/store.h"
 
 namespace palimpsest::app {
@@ -34,6 +36,9 @@ public:
             ->add_option("--tokens", tokens_, "print the best passages that have at most so many tokens together")
             ->capture_default_str()
             ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+        common_.rank_seconds = 0;
+        add_rank_option(*command_, common_);
+        add_backend_options(*command_, common_);
         add_database_option(*command_, database_);
         command_->add_flag("--words", words_, "by words alone, also where a sentence encoder is installed");
         command_->add_flag("--json", json_, "print one JSON document");
@@ -51,18 +56,29 @@ public:
         const std::vector<int64_t> documents = searched_documents(*store_);
         const size_t limit = tokens_ / tokens_per_hit + 1;
         storage::QuestionMeaning meaning;
-        if (encoder) meaning = {.encoder = encoder->identity(), .embedding = encoder->question(question_)};
-        const auto hits =
-            storage::search_passages(store_->database, question_, documents, limit, encoder ? &meaning : nullptr);
+        if (encoder)
+            installed.use(*encoder, listener, [&] { meaning = encoder->meaning_of(question_, console.stop); });
+        auto hits = storage::search_passages(store_->database, question_, documents, limit, &meaning);
+        if (common_.rank_seconds > 0) hits = ranked(std::move(hits), console);
         const auto chosen = storage::choose_passages(hits, tokens_);
         PassagePlaces places(store_->library);
         if (json_) return print_json(documents, chosen, places, console);
         for (const PassageHit& hit : chosen)
             print(hit.passage, places, console);
-        if (chosen.empty()) write_note(console, false, Text("no passage shares a word with the question"));
+        if (chosen.empty()) write_note(console, false, Text("nothing was found for the question"));
     }
 
 private:
+    std::vector<PassageHit> ranked(std::vector<PassageHit> hits, Console& console)
+    {
+        if (hits.size() < 2) return hits;
+        const auto model = load_chosen_model(common_, console, 1);
+        auto result =
+            storage::rank_passages(std::move(hits), question_, model, *store_, common_.rank_seconds, console.stop);
+        if (console.stop.stop_requested()) throw storage::Interrupted{Text("stopped before anything was printed")};
+        return std::move(result.hits);
+    }
+
     static constexpr uint64_t tokens_per_hit = 16; // fewer than a passage has, so that enough hits are there
 
     std::vector<int64_t> searched_documents(Store& store) const
@@ -107,6 +123,7 @@ private:
     }
 
     CLI::App* command_ = nullptr;
+    CommonOptions common_;
     std::string question_, session_, database_;
     uint64_t tokens_ = 1024;
     bool words_ = false, json_ = false;

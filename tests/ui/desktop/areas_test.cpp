@@ -26,6 +26,7 @@ private Q_SLOTS:
     void the_document_keeps_its_place_after_an_answer_data();
     void the_document_keeps_its_place_after_an_answer();
     void document_and_map_mark_the_same_sources();
+    void the_sentence_under_an_answer_leads_to_its_place();
     void a_stored_session_has_memory_curves_when_opened();
     void a_copy_avoids_the_name_of_a_session_whose_removal_can_be_undone();
     void instructions_can_be_changed_until_the_session_begins();
@@ -233,7 +234,7 @@ void AreasTest::document_and_map_mark_the_same_sources()
             return label->isVisible() && label->text().contains(QStringLiteral("still in the cache"));
         });
     };
-    QVERIFY2(!chat().turns().notes(1).contains(QStringLiteral("held")), qPrintable(chat().turns().notes(1)));
+    QVERIFY2(!chat().turns().notes(1).contains(QStringLiteral("in the cache")), qPrintable(chat().turns().notes(1)));
     QVERIFY(!says_what_was_held());
     chat().perform(1, TurnAction::ShowSources);
     QVERIFY(says_what_was_held());
@@ -250,6 +251,25 @@ void AreasTest::document_and_map_mark_the_same_sources()
     QCOMPARE(on_the_map(), size_t{0});
     QVERIFY(!in_the_document());
     QVERIFY(!says_what_was_held());
+}
+
+void AreasTest::the_sentence_under_an_answer_leads_to_its_place()
+{
+    read(alpha_);
+    program_->engine().ask(QStringLiteral("What did the keeper write down of wind and weather?"));
+    QVERIFY(program_->settle());
+    const Turn& answer = program_->facts()->turns[1];
+    QVERIFY(answer.provenance && answer.provenance->quote);
+    const QuotedSentence& quote = *answer.provenance->quote;
+    QVERIFY2(chat().turns().notes(1).contains(quote.text.simplified()), qPrintable(chat().turns().notes(1)));
+    const auto is_marked = [&] {
+        return text().describe(quote.range.first).contains(QStringLiteral("supports the answer best"));
+    };
+    QVERIFY(!is_marked());
+    chat().perform(1, TurnAction::ShowQuote);
+    QVERIFY(is_marked());
+    QVERIFY(text().isVisible());
+    QCOMPARE(program_->areas().map()->scene().marks.highlights.size(), size_t{1});
 }
 
 void AreasTest::a_stored_session_has_memory_curves_when_opened()

@@ -197,6 +197,19 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
     QVERIFY(std::any_of(sources.begin(), sources.end(), is_again));
     for (const Provenance::Source& source : sources)
         QVERIFY(source.range.last <= now->documents[0].range.last);
+    QVERIFY(now->turns[1].provenance->quote);
+    const QuotedSentence quote = *now->turns[1].provenance->quote;
+    QVERIFY(quote.range.last <= now->documents[0].range.last && quote.range.first < quote.range.last);
+    QString text;
+    engine_->run({}, [&](EngineThread::Tools& tools) {
+        const uint64_t first = quote.range.first - now->documents[0].range.first;
+        const int64_t document = now->documents[0].info.id;
+        const auto ends = tools.store.library.token_ends(document, 0, first + quote.range.last - quote.range.first);
+        text = QString::fromStdString(
+            tools.store.library.text(document, first == 0 ? 0 : ends[first - 1], ends.back()));
+    });
+    QVERIFY(wait_until_idle());
+    QVERIFY2(text.contains(quote.text), qPrintable(text));
 
     engine_->set_rereads(false);
     engine_->ask(QStringLiteral("How many letters did the Clerk to the Harbour Commissioners write?"));

@@ -72,7 +72,9 @@ TEST_CASE("names and numbers of an answer that stand in no passage are listed")
     CHECK(tested.support("It was built by Amos Tickell in 1824, for fifty pounds.", "Who built it?").unsupported ==
           Strings{"Amos", "Tickell", "1824", "fifty"});
     CHECK(tested.support("Amos Tickell did.", "Did Amos Tickell build it?").unsupported.empty());
-    CHECK(tested.support("I do not know. Perhaps nobody did.", "Who built it?").unsupported.empty());
+    CHECK(tested.support("I do not know. Perhaps nobody did. Yes.", "Who built it?").unsupported.empty());
+    CHECK(tested.support("Lisbon. Darcy did.", "Where was it built?").unsupported == Strings{"Lisbon", "Darcy"});
+    CHECK(tested.support("It cost 1,823 pounds and 3.5 pence.", "How much?").unsupported == Strings{"3.5"});
 }
 
 TEST_CASE("without passages nothing is quoted, and nothing is called unsupported")
@@ -82,6 +84,14 @@ TEST_CASE("without passages nothing is quoted, and nothing is called unsupported
     const AnswerSupport support = tested.support("It was Amos Tickell in 1824.", "Who built it?");
     CHECK_FALSE(support.quote);
     CHECK(support.unsupported.empty());
+}
+
+TEST_CASE("a damaged text costs the quote, not the answer")
+{
+    Story tested;
+    tested.store().database.sql().exec("UPDATE document_blocks SET hash = hash + 1 WHERE kind = 0");
+    const AnswerSupport support = tested.support("At noon.", "When did the boats come in?");
+    CHECK_FALSE(support.quote);
 }
 
 TEST_CASE("hostile questions and answers find a sentence, and do no harm")

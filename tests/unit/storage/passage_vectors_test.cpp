@@ -144,7 +144,8 @@ TEST_CASE("passages are encoded as far as they were read, and the rest later")
     const auto encoded = [&] { return vectors.count(book.document(), book.encoder.identity()); };
     const int64_t half = std::ssize(passages) / 2;
     const uint64_t end = passages[static_cast<size_t>(half)].end_token - 1; // within a passage
-    CHECK(book.encoder.missing(book.database(), book.document(), end) == half);
+    CHECK(book.encoder.missing(book.database(), book.document()) == std::ssize(passages));
+    CHECK_FALSE(book.encoder.has_many(book.database(), book.document(), passages[2].end_token));
     CHECK(book.encoder.encode(book.database(), book.document(), end, {}));
     CHECK(encoded() == half);
     std::stop_source stopped;
@@ -159,7 +160,7 @@ TEST_CASE("passages are encoded as far as they were read, and the rest later")
     PassageIndex index(book.database());
     const std::string text = index.text(passages[7]);
     const auto windows = engine::sentence_windows(engine::sentences(text), 130);
-    const auto question = book.encoder.question(windows.at(0).in(text));
+    const auto question = book.encoder.meaning_of(windows.at(0).in(text)).embedding;
     const auto found = compared(book.database(), book.document(), book.encoder.identity(), question);
     CHECK(found.at(7).best > 0.99);
 
@@ -176,7 +177,7 @@ TEST_CASE("a search by meaning finds passages that share no word with the questi
     const std::string question = "xylophone";
     CHECK(search_passages(book.database(), question, documents).empty());
     const QuestionMeaning meaning{.encoder = book.encoder.identity(),
-                                  .embedding = book.encoder.question("the warden of the sea")};
+                                  .embedding = book.encoder.meaning_of("the warden of the sea").embedding};
     const auto found = search_passages(book.database(), question, documents, 5, &meaning);
     REQUIRE(found.size() == 5);
     CHECK(

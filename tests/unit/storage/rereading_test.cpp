@@ -228,6 +228,28 @@ TEST_CASE("a record of what was read again that does not fit its message is dama
     CHECK_FALSE(tested.messages().at(0).damaged);
 }
 
+TEST_CASE("a session that keeps every token reads nothing again for which it has no room")
+{
+    BookSession tested(years(1700, 1) + "Tobias painted the door of the boathouse green.\n");
+    StoredOptions all = rereading(RereadMode::Always);
+    all.choice.policy = "full";
+    all.choice.budget = "none";
+    StoredSession& session = tested.with_book(all);
+    CHECK(say(session, door).size() == tests::answer_tokens);
+    CHECK(tested.messages().at(0).read_again.empty());
+}
+
+TEST_CASE("a document whose text is damaged is left out, and named, and the question is answered")
+{
+    ReadBook tested;
+    tested.session();
+    tested.store().database.sql().exec("UPDATE document_blocks SET hash = hash + 1 WHERE kind = 0");
+    CHECK(say(tested.session(), door).size() == tests::answer_tokens);
+    CHECK(tested.messages().at(0).read_again.empty());
+    CHECK(std::any_of(tested.listener.notes.begin(), tested.listener.notes.end(),
+                      [](const std::string& note) { return note.find("is left out") != std::string::npos; }));
+}
+
 TEST_CASE("questions that find nothing, or spell the syntax of a search, read nothing again and do no harm")
 {
     ReadBook tested;
