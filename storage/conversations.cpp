@@ -468,9 +468,9 @@ std::optional<Message> Conversations::message(int64_t id)
 // A passage that is not within the message's ids means that the record is damaged.
 void Conversations::load_read_again(std::vector<Message>& messages)
 {
-    std::vector<int64_t> ids;
-    for (const Message& message : messages)
-        ids.push_back(message.id);
+    std::vector<int64_t> ids(messages.size());
+    std::transform(messages.begin(), messages.end(), ids.begin(),
+                   [](const Message& message) { return message.id; });
     auto by_message = read_again_by(ids);
     for (Message& message : messages) {
         message.read_again = std::move(by_message[message.id]);

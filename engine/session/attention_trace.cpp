@@ -110,9 +110,8 @@ std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& m
     const FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
     std::vector<Received> layers(static_cast<size_t>(model->config().layers));
     const uint64_t end_of_question = before.tokens_seen + before.pending.size() + question.size();
-    session->set_observer([&](const Selection& seen) {
-        layers[static_cast<size_t>(seen.layer)] = received(seen, end_of_question);
-    });
+    session->set_observer(
+        [&](const Selection& seen) { layers[static_cast<size_t>(seen.layer)] = received(seen, end_of_question); });
     if (!session->feed(question, feed) || !session->finish(feed)) return {};
     const std::vector<Received> by_question = layers;
     if (!session->feed(answer, feed) || !session->finish(feed)) return {};

@@ -21,10 +21,9 @@ struct AttendedToken {
 };
 
 // `before`: the session's state before the question. Returns the tokens that its lists hold, and those of the
-// question, which may contain passages that are read again, ascending. Their weights sum to at most 1; the remaining
-// attention went to the answer. Empty if stopped. Throws Error:
-// Usage (BudgetDoesNotFit) if the turn does not fit the model's context beside the kept tokens, Resources if memory
-// is short.
+// question, which may contain passages that are read again, ascending. Their weights sum to at most 1; the
+// remaining attention went to the answer. Empty if stopped. Throws Error: Usage (BudgetDoesNotFit) if the turn does
+// not fit the model's context beside the kept tokens, Resources if memory is short.
 std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& model, const SessionState& before,
                                            std::span<const TokenId> question, std::span<const TokenId> answer,
                                            std::stop_token stop = {});

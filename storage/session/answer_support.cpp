@@ -33,17 +33,22 @@ struct Candidates {
     std::vector<Candidate> all;
 };
 
+// A heading says what a section is about, not what is asked.
 Candidates candidates_of(const Rereading& found, Store& store)
 {
     PassageIndex index(store.database);
+    PassagePlaces places(store.library);
     Candidates candidates;
     candidates.texts.reserve(found.read.size() + found.held.size()); // the candidates refer to them
     for (const auto* passages : {&found.read, &found.held})
         for (const FoundPassage& passage : *passages) {
             const std::string& text = candidates.texts.emplace_back(index.text(passage.passage));
+            const Section* section = places.section(passage.passage);
+            const std::string_view heading = section ? std::string_view(section->title) : std::string_view();
             bool follows = false;
             for (const engine::TextRange& range : engine::sentences(text)) {
                 if (candidates.all.size() == most_candidates) break;
+                if (heading.find(range.in(text)) != std::string_view::npos) continue;
                 candidates.all.push_back({&passage, range.begin, range.in(text), follows});
                 follows = true;
             }
@@ -150,9 +155,9 @@ std::vector<std::string> new_words(std::string_view answer, const std::vector<st
 size_t best_of(const std::vector<Candidate>& candidates, std::string_view answer, std::string_view question,
                PassageEncoder* encoder, const std::stop_token& stop)
 {
-    std::vector<std::string_view> texts;
-    for (const Candidate& candidate : candidates)
-        texts.push_back(candidate.text);
+    std::vector<std::string_view> texts(candidates.size());
+    std::transform(candidates.begin(), candidates.end(), texts.begin(),
+                   [](const Candidate& one) { return one.text; });
     const std::vector<std::string> asked = word_query(question).words;
     const auto by_question = word_overlap(asked, texts), by_answer = word_overlap(new_words(answer, asked), texts);
     const auto by_kind = kind_scores(candidates, question);

@@ -183,7 +183,7 @@ nlohmann::ordered_json Rereading::json(Store& store) const
     return {{"passages", passages_json(read, places)},
             {"held", passages_json(held, places)},
             {"tokens", tokens()},
-            {"found", found},
+            {"found", hits},
             {"ranked", ranked},
             {"seconds", seconds}};
 }
@@ -198,19 +198,23 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     const std::vector<int64_t> documents = documents_in(stream);
     if (documents.empty()) return plan;
     const Copies copies = copies_in(store, stream);
-    RankedPassages hits{.hits = search_passages(store.database, question, documents, most_hits,
-                                                means.meaning ? &*means.meaning : nullptr)};
-    plan.found = hits.hits.size();
+    RankedPassages ranked{.hits = search_passages(store.database, question, documents, most_hits,
+                                                  means.meaning ? &*means.meaning : nullptr)};
+    plan.hits = ranked.hits.size();
     if (means.model)
-        hits = rank_passages(std::move(hits.hits), question, means.model, store, options.rank_seconds, means.stop);
-    plan.ranked = hits.ranked;
-    for (const PassageHit& hit : choose_passages(hits.hits, allowed_tokens(session, options))) {
+        ranked =
+            rank_passages(std::move(ranked.hits), question, means.model, store, options.rank_seconds, means.stop);
+    plan.ranked = ranked.ranked;
+    for (const PassageHit& hit : choose_passages(ranked.hits, allowed_tokens(session, options))) {
         if (!is_intact(hit.passage, store, means.listener)) continue;
         const double held = held_of(hit.passage, copies.at(hit.passage.document), session);
         const bool is_held = options.mode == RereadMode::Auto && held >= held_well;
         append(is_held ? plan.held : plan.read, {hit.passage, held});
     }
-    if (!has_room(session, plan)) plan.read.clear();
+    if (!has_room(session, plan)) {
+        plan.read.clear();
+        if (means.listener) means.listener->note(Text("nothing is read again: the cache has no room for it"));
+    }
     plan.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     return plan;
 }

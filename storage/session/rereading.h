@@ -56,7 +56,7 @@ struct FoundPassage {
 struct Rereading {
     std::vector<FoundPassage> read; // again, in the order of the documents
     std::vector<FoundPassage> held; // found, but held well: not read again
-    size_t found = 0, ranked = 0;   // passages that the search found, and that the model has ranked
+    size_t hits = 0, ranked = 0;    // passages that the search found, and that the model has ranked
     double seconds = 0;             // to find and rank them
 
     bool empty() const { return read.empty() && held.empty(); }

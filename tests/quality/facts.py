@@ -8,7 +8,8 @@
 The facts come from resources/samples (--facts chooses others, --document their text): question, answer, and the
 sentence that contains it. Answers are greedy, of at most --max-tokens tokens; an answer counts if it contains the
 expected words (answer_match.py). --wording adds text around the questions. Arguments after '--' go to the program, such
-as --budget 2048. Prints a line per fact, then 'N of M'; --json writes the results to a file.
+as --budget 2048 or --reread never. A quote (the sentence under an answer) counts if it contains the expected words. Prints
+a line per fact, then how many answers, how many quotes and how many of either count; --json writes the results to a file.
 """
 import argparse
 import json
@@ -35,7 +36,8 @@ class Program:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
-        self.environment.update(HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
+        installed = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")  # where an encoder may be
+        self.environment.update(HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=installed)
 
     def ask(self, document, questions):
         command = [self.options.program, "ask", str(document), *questions, "--prompt", self.options.wording, "--json",
@@ -54,7 +56,7 @@ def ask_given(options, facts, text):
         program, document = Program(options, folder), Path(folder, "paragraph.md")
         for fact in facts:
             document.write_text(paragraph_of(text, fact["evidence"]))
-            yield program.ask(document, [fact["question"]])["answers"][0]["text"]
+            yield program.ask(document, [fact["question"]])["answers"][0]
 
 
 def ask_read(options, facts, text):
@@ -62,8 +64,7 @@ def ask_read(options, facts, text):
         document = Path(folder, "document.md")
         document.write_text(text)
         result = Program(options, folder).ask(document, [fact["question"] for fact in facts])
-        for answer in result["answers"]:
-            yield answer["text"]
+        yield from result["answers"]
 
 
 def ask_reference(options, facts, text):
@@ -74,7 +75,7 @@ def ask_reference(options, facts, text):
         request = urllib.request.Request(options.url.rstrip("/") + "/v1/chat/completions", json.dumps(body).encode(),
                                          {"Content-Type": "application/json"})
         with urllib.request.urlopen(request) as response:
-            yield json.load(response)["choices"][0]["message"]["content"]
+            yield {"text": json.load(response)["choices"][0]["message"]["content"]}
 
 
 def main():
@@ -102,15 +103,19 @@ def main():
     ask = {"given": ask_given, "read": ask_read, "reference": ask_reference}[options.way]
     results = []
     for fact, answer in zip(facts, ask(options, facts, text)):
-        right = holds(answer, fact["answer"])
-        results.append({"id": fact["id"], "question": fact["question"], "expected": fact["answer"], "answer": answer,
-                        "right": right})
-        print(f"{'+' if right else '-'} {fact['id']}  {fact['answer']}  |  {' '.join(answer.split())[:150]}", flush=True)
-    count = sum(result["right"] for result in results)
-    print(f"{count} of {len(results)}")
+        text, quote = answer["text"], (answer.get("quote") or {}).get("text", "")
+        right, quoted = holds(text, fact["answer"]), holds(quote, fact["answer"])
+        results.append({"id": fact["id"], "question": fact["question"], "expected": fact["answer"], "answer": text,
+                        "quote": quote, "right": right, "quoted": quoted, "unsupported": answer.get("unsupported", [])})
+        print(f"{'+' if right else '-'}{'+' if quoted else '-'} {fact['id']}  {fact['answer']}  |  "
+              f"{' '.join(text.split())[:150]}  |  {' '.join(quote.split())[:150]}", flush=True)
+    right = sum(result["right"] for result in results)
+    either = sum(result["right"] or result["quoted"] for result in results)
+    print(f"{right} of {len(results)} answers, {sum(result['quoted'] for result in results)} quotes, {either} of either; of "
+          f"{right} right answers {sum(result['right'] and result['quoted'] for result in results)} have such a quote")
     if options.json:
-        options.json.write_text(json.dumps({"schema": "palimpsest.quality/1", "way": options.way, "right": count,
-                                            "facts": results}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"schema": "palimpsest.quality/1", "way": options.way, "right": right,
+                                            "either": either, "facts": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

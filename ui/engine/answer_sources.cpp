@@ -24,6 +24,15 @@ bool may_trace(const engine::Session& session, uint64_t turn_tokens)
     return needed <= std::min(memory_left(session.model()), memory_of_machine());
 }
 
+// Whether attention can be traced over a turn of so many tokens beside all that may be kept. Passages that are read
+// again make turns longer; their sentence is quoted all the same.
+bool fits_context(const engine::Session& session, uint64_t turn_tokens)
+{
+    const engine::SessionOptions& options = session.options();
+    const auto context = static_cast<uint64_t>(session.model().config().context);
+    return options.budget == engine::no_budget || static_cast<uint64_t>(options.budget) + turn_tokens <= context;
+}
+
 std::optional<int64_t> message_id(const storage::StreamPart& part)
 {
     const storage::StreamMessage* message = storage::message_in(part);
@@ -100,9 +109,11 @@ try {
     if (!question || !answer) return;
     Provenance provenance = coverage();
     provenance.quote = quote_of(question->text, answer->text);
-    const bool traces = before && may_trace(session.session(), question->ids.size() + answer->ids.size());
-    if (!traces && !provenance.quote) return;
-    if (traces) provenance.sources = sources_of(*question, answer->ids, *before);
+    open_.set_provenance(answer->id, provenance); // even if tracing fails
+    const bool is_long = !question->read_again.empty() &&
+                         !fits_context(session.session(), question->ids.size() + answer->ids.size());
+    if (!before || is_long || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
+    provenance.sources = sources_of(*question, answer->ids, *before);
     open_.set_provenance(answer->id, std::move(provenance));
 } catch (const Error& error) {
     listener_.note(sentence_of(error));
@@ -148,9 +159,8 @@ std::vector<Provenance::Source> AnswerSources::sources_of(const storage::Message
 {
     storage::StoredSession& session = open_.require_session();
     const std::vector<TextInStream> texts = texts_in(session.parts(), question.read_again);
-    std::vector<StreamRange> ranges;
-    for (const TextInStream& text : texts)
-        ranges.push_back(text.range);
+    std::vector<StreamRange> ranges(texts.size());
+    std::transform(texts.begin(), texts.end(), ranges.begin(), [](const TextInStream& text) { return text.range; });
     auto sources = heaviest_passages(
         engine::attention_trace(session.shared_model(), before, question.ids, answer, listener_.stop()), ranges);
     for (Provenance::Source& source : sources) {

@@ -234,7 +234,8 @@ void AreasTest::document_and_map_mark_the_same_sources()
             return label->isVisible() && label->text().contains(QStringLiteral("still in the cache"));
         });
     };
-    QVERIFY2(!chat().turns().notes(1).contains(QStringLiteral("in the cache")), qPrintable(chat().turns().notes(1)));
+    QVERIFY2(!chat().turns().notes(1).contains(QStringLiteral("in the cache")),
+             qPrintable(chat().turns().notes(1)));
     QVERIFY(!says_what_was_held());
     chat().perform(1, TurnAction::ShowSources);
     QVERIFY(says_what_was_held());

@@ -34,6 +34,7 @@ private Q_SLOTS:
     void a_reading_is_drawn();
     void the_chat_is_drawn();
     void the_document_is_drawn();
+    void the_sentence_of_an_answer_is_drawn();
     void the_sources_of_an_answer_are_drawn();
     void the_map_of_all_heads_is_drawn();
     void the_policy_panel_is_drawn();
@@ -175,9 +176,23 @@ void PicturesTest::the_document_is_drawn()
     keep(QStringLiteral("document"));
 }
 
+void PicturesTest::the_sentence_of_an_answer_is_drawn()
+{
+    program_->window().show_tab(Tab::Chat);
+    ChatView* chat = program_->areas().chat()->view();
+    const int last = chat->turns().count() - 1;
+    QVERIFY(chat->turns()[last].turn.provenance && chat->turns()[last].turn.provenance->quote);
+    chat->perform(last, TurnAction::ShowQuote);
+    DocumentView* text = program_->areas().document()->view();
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
+    keep(QStringLiteral("sentence"));
+}
+
 void PicturesTest::the_sources_of_an_answer_are_drawn()
 {
     program_->window().show_tab(Tab::Chat);
+    program_->engine().set_rereads(false); // a turn that reads much again does not fit the small model's context
+    ask(QStringLiteral("Who kept the light first?"));
     ChatView* chat = program_->areas().chat()->view();
     chat->perform(chat->turns().count() - 1, TurnAction::ShowSources);
     DocumentView* text = program_->areas().document()->view();

@@ -57,6 +57,7 @@ TEST_CASE("the sentence with the words of question and answer is quoted, verbati
     CHECK(tested.support("", "How many pounds did it cost?").quote->text == "It cost forty pounds.");
     CHECK(tested.support("It was Pilot.", "What was the name of the dog?").quote->text ==
           "He had a dog, and its name was Pilot.");
+    CHECK(tested.support("", "What is in chapter II?").quote->text != "CHAPTER II"); // a heading tells nothing
     const AnswerSupport noon = tested.support("At noon.", "When did the boats come in?");
     CHECK(noon.quote->text == "The boats came in at noon.");
     CHECK(noon.quote->sentence(tested.store())

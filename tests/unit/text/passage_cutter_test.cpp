@@ -202,8 +202,8 @@ TEST_CASE("a word without end is cut between characters")
         CHECK((static_cast<unsigned char>(passage.text[0]) & 0xC0) != 0x80);
     Document sentences; // a token per character
     for (int i = 0; i < 300; ++i)
-        for (const char* character :
-             {"\u4E2D", "\u4E2D", "\u4E2D", "\u4E2D", "\u4E2D", "\u3002", "\u300D"}) { // a closing bracket behind the stop
+        for (const char* character : {"\u4E2D", "\u4E2D", "\u4E2D", "\u4E2D", "\u4E2D", "\u3002",
+                                      "\u300D"}) { // a closing bracket behind the stop
             sentences.text += character;
             sentences.token_ends.push_back(sentences.text.size());
         }
