@@ -199,7 +199,7 @@ CLI::Option* add_session_option(CLI::App& command, std::string& name)
 std::vector<OptionOrigin> option_origins()
 {
     static_assert(engine::default_budget == 2048, "update the text of the budget");
-    static_assert(storage::RereadOptions::default_tokens == 1024, "update the text of reread-tokens");
+    static_assert(storage::RereadOptions::default_tokens == 512, "update the text of reread-tokens");
     static const Described described[] = {{"model", Text("a model of the models folder, or the shipped one")},
                                           {"device", Text::verbatim("auto")},
                                           {"threads", Text("physical cores")},
@@ -218,7 +218,7 @@ std::vector<OptionOrigin> option_origins()
                                           {"repeat-penalty", Text("1.1 to summarize, else 1")},
                                           {"max-tokens", Text("512 to summarize, 256 to ask")},
                                           {"reread", Text::verbatim("auto")},
-                                          {"reread-tokens", Text::verbatim("1024")},
+                                          {"reread-tokens", Text::verbatim("512")},
                                           {"rank-seconds", Text::verbatim("0")},
                                           {"system", Text("none but the model's own")}};
     std::vector<OptionOrigin> origins;

@@ -29,7 +29,7 @@ enum class RereadMode : uint8_t {
 };
 
 struct RereadOptions {
-    static constexpr uint32_t default_tokens = 1024, most_tokens = 2048;
+    static constexpr uint32_t default_tokens = 512, most_tokens = 2048; // docs/quality.md
     static constexpr double default_rank_seconds = 0; // it gains little with a small model (docs/quality.md)
     RereadMode mode = RereadMode::Auto;
     uint32_t tokens = default_tokens; // of all passages found for a question; at most half of the cache's budget
