@@ -26,7 +26,7 @@ public:
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return console_.stop; }
 
-    // What was found for the last message; absent if nothing was looked for or found.
+    // Returns and forgets the passages that found() was last called with; absent if it was not called since.
     std::optional<storage::Rereading> take_found() { return std::exchange(found_, std::nullopt); }
 
 private:

@@ -1,4 +1,5 @@
-// The configuration of a BERT encoder (Devlin et al. 2019), from config.json (docs/validation.md, E2).
+// The sizes of a BERT encoder (Devlin et al. 2019), read from its config.json. Rule E2 in docs/validation.md says
+// which values are refused.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct BertConfig {
     int32_t head_dim() const { return width / heads; }
 };
 
-// Throws Error (PAL-MODEL-C1 to C6).
+// Throws Error with the code of the rule that is broken: PAL-MODEL-C1 to PAL-MODEL-C6.
 BertConfig parse_bert_config(std::string_view text, const Refusal& refuse);
 
 } // namespace palimpsest::engine

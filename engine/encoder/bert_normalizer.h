@@ -17,7 +17,8 @@ struct BertNormalization {
     bool lowercase = true;
 };
 
-// What one character becomes: nothing, or up to a decomposition between two spaces.
+// The characters that replace one character of a text. There are none if it is removed, and several if it is
+// decomposed (NFD) or is an ideograph, which gets a space before and after it.
 struct NormalizedCharacters {
     std::array<char32_t, 12> codes{};
     int count = 0;

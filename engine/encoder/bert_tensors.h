@@ -1,4 +1,5 @@
-// The tensors of a BERT encoder, as model.safetensors names them (docs/validation.md, E5).
+// The tensors of a BERT encoder, by their names in model.safetensors. Rule E5 in docs/validation.md says which must
+// be there and which are refused.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ std::string bert_layer_prefix(int32_t layer);
 
 // Takes the required tensors, each with exactly the shape that the configuration gives it. Ignores the pooler,
 // which sentence embeddings do not use, and position ids; refuses other tensors, which may change what a layer
-// computes. Throws Error (PAL-MODEL-S1 to S7, S9).
+// computes. Throws Error with the code of the rule that is broken: PAL-MODEL-S1 to PAL-MODEL-S7, or PAL-MODEL-S9.
 BertTensors take_bert_tensors(const BertConfig& config, const std::shared_ptr<MappedFile>& file);
 
 } // namespace palimpsest::engine

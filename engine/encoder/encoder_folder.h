@@ -1,5 +1,6 @@
 // Opens the folder of a sentence encoder: config.json, tokenizer.json, model.safetensors and, if they are there,
-// sentence_bert_config.json and 1_Pooling/config.json. Opens no other file (docs/validation.md, E1 to E5).
+// sentence_bert_config.json and 1_Pooling/config.json. Opens no other file. Rules E1 to E5 in docs/validation.md
+// say what is checked.
 #pragma once
 
 #include <cstdint>

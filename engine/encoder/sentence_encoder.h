@@ -25,8 +25,9 @@ namespace palimpsest::engine {
 // Not thread-safe.
 class SentenceEncoder {
 public:
-    // REQUIRES: `backend` is a CPU backend. It must outlive this; while encode() runs, nobody else uses it. Weights
-    // stay in the mapped file. Throws Error as open_encoder_folder does, and Error (Resources).
+    // REQUIRES: `backend` computes on the CPU, outlives the encoder, and is not used by anything else while
+    // encode() runs. The weights stay in the mapped file. Throws Error as open_encoder_folder does, and Error
+    // (Resources).
     static std::unique_ptr<SentenceEncoder> open(const std::filesystem::path& folder, kernels::Backend& backend);
 
     int32_t width() const { return folder_.config.width; }

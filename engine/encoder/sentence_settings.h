@@ -1,5 +1,5 @@
-// How the sentence-transformers library uses an encoder: sentence_bert_config.json and 1_Pooling/config.json. A
-// folder may have neither (docs/validation.md, E4).
+// How the sentence-transformers library uses an encoder, read from sentence_bert_config.json and
+// 1_Pooling/config.json. A folder may have neither file. Rule E4 in docs/validation.md says what is checked.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ public:
     explicit WordPiece(WordPieceVocabulary vocabulary);
 
     // The ids of a text between the two special tokens: at most `most` (>= 2) in all; what follows is cut off and
-    // not read. Text that spells a special token stays text (docs/validation.md, T11). Invalid UTF-8 counts as
-    // U+FFFD.
+    // not read. "[SEP]" in a text is encoded like any other text and does not become the special token, as rule T11
+    // in docs/validation.md demands. Each invalid UTF-8 sequence counts as one U+FFFD.
     //
     // Cost: linear in the text that is read; per word, characters times the longest piece.
     std::vector<TokenId> encode(std::string_view text, int32_t most) const;

@@ -1,5 +1,5 @@
-// Reads the WordPiece tokenizer of a BERT encoder from tokenizer.json, which the tokenizers library writes
-// (docs/validation.md, E3).
+// Reads the WordPiece tokenizer of a BERT encoder from tokenizer.json, which the tokenizers library writes. Rule E3
+// in docs/validation.md says what is checked.
 //
 // Settings that would change token ids and are not supported are refused by name: an encoder has no other tokenizer
 // to fall back on.
@@ -13,7 +13,8 @@
 
 namespace palimpsest::engine {
 
-// `rows`: rows of the word embedding; every id is below. Throws Error (PAL-MODEL-T1, T2, T3 and T7).
+// `rows`: the number of rows of the word embedding; a token whose id is not below it is refused. Throws Error with
+// the code of the rule that is broken: PAL-MODEL-T1, PAL-MODEL-T2, PAL-MODEL-T3 or PAL-MODEL-T7.
 WordPieceVocabulary read_word_piece_file(std::string_view text, uint64_t rows, const Refusal& refuse);
 
 } // namespace palimpsest::engine

@@ -152,7 +152,7 @@ protected:
         warn(console);
     }
 
-    // To read: with the passages of the session's documents.
+    // Opens the database. For reading, passages of the session's documents that are missing are made first.
     std::unique_ptr<Store> open_for(storage::Database::Access access, Console& console)
     {
         if (access == storage::Database::Access::Write || !rereads())
@@ -263,7 +263,7 @@ protected:
         return asks_ && protocol() != Protocol::QuestionLast && common_.rereading().mode != RereadMode::Never;
     }
 
-    // What to read again for a question to the session, which is read up to the end of `stream`.
+    // Finds the passages that are fed again before a question. `stream`: all that the session has read.
     Rereading look_up(const engine::Session& session, const SessionStream& stream, const std::string& question)
     {
         if (!rereads()) return {};
