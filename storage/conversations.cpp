@@ -299,6 +299,16 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
             }
         }
         set_pins(id, all);
+        auto notes = db_.statement(
+            "INSERT INTO notes(session, document, first_token, end_token, first_byte, end_byte, section, origin, "
+            "repeats, text, refused, tokens, seconds, hash) SELECT ?1, document, first_token, end_token, "
+            "first_byte, "
+            "end_byte, section, origin, repeats, text, refused, tokens, seconds, hash FROM notes WHERE session = "
+            "?2 "
+            "AND document IN (SELECT document FROM stream WHERE session = ?1)");
+        notes.bind(1, id);
+        notes.bind(2, session);
+        notes.exec();
     });
     return id;
 }

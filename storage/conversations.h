@@ -77,7 +77,8 @@ public:
     std::optional<Error> remove(int64_t session);
     // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);
-    // Creates a session with the same stream, messages, pins and fade record. The caller shares the checkpoints.
+    // Creates a session with the same stream, messages, pins, notes and fade record. The caller shares the
+    // checkpoints.
     int64_t fork(int64_t session, const std::string& name) { return fork(session, name, std::nullopt); }
     // Like fork, but with only the stream before `message`. Pins that were set later count as set at its end.
     int64_t fork_before(int64_t session, const std::string& name, int64_t message)

@@ -200,6 +200,31 @@ CREATE TABLE passage_vectors(
 CREATE TEMP VIEW read_again AS SELECT 0 AS message, 0 AS at, 0 AS document, 0 AS first_token, 0 AS end_token,
     0.0 AS held WHERE 0;
 CREATE TEMP VIEW encoded_documents AS SELECT 0 AS document, '' AS encoder, 0 AS passages WHERE 0;
+)sql"},
+    // 4 -> 5
+    {.sql = R"sql(
+-- What stretches of a session's documents say, in a few words (storage/notes/note.h).
+CREATE TABLE notes(
+    session     INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    document    INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    first_token INTEGER NOT NULL, -- tokens and bytes are those of the document, half-open
+    end_token   INTEGER NOT NULL,
+    first_byte  INTEGER NOT NULL,
+    end_byte    INTEGER NOT NULL,
+    section     INTEGER NOT NULL, -- -1: before the first
+    origin      INTEGER NOT NULL, -- 0 written by the model, 1 quoted from the document
+    repeats     INTEGER NOT NULL, -- 1: the model repeated itself
+    text        TEXT NOT NULL,
+    refused     TEXT NOT NULL,    -- what the model wrote, if it is quoted
+    tokens      INTEGER NOT NULL, -- computed to make it
+    seconds     REAL NOT NULL,
+    hash        INTEGER NOT NULL, -- of what the note says and is about
+    PRIMARY KEY(session, document, first_token)) STRICT;
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW notes AS SELECT 0 AS session, 0 AS document, 0 AS first_token, 0 AS end_token, 0 AS first_byte,
+    0 AS end_byte, 0 AS section, 0 AS origin, 0 AS repeats, '' AS text, '' AS refused, 0 AS tokens,
+    0.0 AS seconds, 0 AS hash WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)

@@ -110,6 +110,15 @@ private:
                   .insert = "INSERT INTO pins(session, first, last, since, label) VALUES(?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}}},
                  session_, nullptr);
+            copy({.select =
+                      "SELECT 0, session, document, first_token, end_token, first_byte, end_byte, section, "
+                      "origin, repeats, text, refused, tokens, seconds, hash FROM notes WHERE session = ? AND "
+                      "document IN (SELECT document FROM stream WHERE stream.session = notes.session)",
+                  .insert = "INSERT INTO notes(session, document, first_token, end_token, first_byte, end_byte, "
+                            "section, origin, repeats, text, refused, tokens, seconds, hash) "
+                            "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  .renamed = {{1, &sessions_}, {2, &documents_}}},
+                 session_, nullptr);
             for (const auto& [old, made] : documents_) {
                 auto complete = to_.statement("UPDATE documents SET complete = 1 WHERE id = ?");
                 complete.bind(1, made);

@@ -8,7 +8,7 @@
 
 namespace palimpsest::storage {
 
-// Writes text, messages, snapshots, pins and the fade record. Throws Error (Failed, PAL-DISK-03) if the file
+// Writes text, messages, snapshots, pins, notes and the fade record. Throws Error (Failed, PAL-DISK-03) if the file
 // exists. A failure leaves no file behind.
 void export_session(Database& database, int64_t session, const std::filesystem::path& file);
 

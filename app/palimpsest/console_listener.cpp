@@ -2,6 +2,7 @@
 
 #include "app/palimpsest/output.h"
 #include "kernels/base/error_code.h"
+#include "storage/notes/note_report.h"
 #include "storage/session/rereading.h"
 
 namespace palimpsest::app {
@@ -27,6 +28,15 @@ void ConsoleListener::found(const storage::Rereading& passages, storage::Store& 
     } else if (!passages.read.empty()) {
         console_.err << visible(console_.wording.of(passages.sentence(store))) << std::endl;
     }
+}
+
+void ConsoleListener::noted(const storage::Note& note, storage::Store& store)
+{
+    if (!events_) return;
+    storage::PassagePlaces places(store.library);
+    nlohmann::ordered_json event{{"event", "section_note"}};
+    event.update(note_json(note, places));
+    write_event(console_.err, event);
 }
 
 void ConsoleListener::saved(uint64_t tokens_seen, uint64_t bytes_written)

@@ -22,6 +22,7 @@ public:
     void progress(const storage::ReadingProgress& progress, const engine::Session& session) override;
     void found(const storage::Rereading& passages, storage::Store& store) override;
     void reading_ended() override { progress_.reset(); }
+    void noted(const storage::Note& note, storage::Store& store) override;
     void saved(uint64_t tokens_seen, uint64_t bytes_written) override;
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return console_.stop; }

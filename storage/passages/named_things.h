@@ -7,7 +7,7 @@
 
 namespace palimpsest::storage {
 
-// Words with a capital letter of A to Z, without "I". One that begins a sentence counts if another such word
+// Words with a capital letter, without "I". One that begins a sentence counts if another such word
 // follows, or if the sentence has at most three words and it is no function word.
 std::vector<std::string> names_in(std::string_view text);
 // Words with digits, as "1,200" without its comma, and English number words, in small letters.

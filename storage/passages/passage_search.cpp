@@ -1,11 +1,14 @@
 #include "storage/passages/passage_search.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "storage/passages/named_things.h"
 #include "storage/passages/passage_vectors.h"
 #include "storage/passages/word_query.h"
+#include "storage/passages/words.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -18,6 +21,20 @@ constexpr double least_similar = 0.25;   // of a passage that shares no word
 
 using PassageKey = std::pair<int64_t, int64_t>; // document, index
 using Scores = std::map<PassageKey, double>;
+
+constexpr double weight_of_referred = 0.5, weight_of_unreferred = 0.1; // of what was asked before
+
+bool refers_back(std::string_view question)
+{
+    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
+                                             "that", "their", "them", "there", "these", "they", "this", "those"};
+    const auto words = words_in(question);
+    const auto is_pronoun = [&](std::string_view word) {
+        return std::find(std::begin(pronouns), std::end(pronouns), plain_word(word)) != std::end(pronouns);
+    };
+    const bool goes_on = !words.empty() && plain_word(words[0]) == "and";
+    return goes_on || (names_in(question).empty() && std::any_of(words.begin(), words.end(), is_pronoun));
+}
 
 bool has_index(Database& database)
 {
@@ -73,18 +90,37 @@ Scores with_meaning(const Scores& words, Database& database, std::span<const int
     return all;
 }
 
-Scores scores_of(Database& database, std::string_view question, std::span<const int64_t> documents, size_t limit,
+// By words of the question, and of what was asked before it.
+Scores word_scores(Database& database, const Question& question, std::span<const int64_t> documents, size_t limit)
+{
+    Scores all;
+    for (const auto& [text, weight] :
+         {std::pair(question.text, 1.0), {question.before, question.weight_of_before()}}) {
+        const std::string expression = word_query(text).expression();
+        if (expression.empty() || weight == 0) continue;
+        for (const auto& [key, score] : word_scores(database, expression, documents, limit))
+            all[key] += weight * score;
+    }
+    return all;
+}
+
+Scores scores_of(Database& database, const Question& question, std::span<const int64_t> documents, size_t limit,
                  const QuestionMeaning* meaning)
 {
-    const std::string expression = word_query(question).expression();
-    const Scores words = expression.empty() ? Scores() : word_scores(database, expression, documents, limit);
+    const Scores words = word_scores(database, question, documents, limit);
     if (!meaning || meaning->embedding.empty()) return with_neighbours(words, neighbour_of_words);
     return with_neighbours(with_meaning(words, database, documents, *meaning), neighbour_of_meaning);
 }
 
 } // namespace
 
-std::vector<PassageHit> search_passages(Database& database, std::string_view question,
+double Question::weight_of_before() const
+{
+    if (before.empty()) return 0;
+    return refers_back(text) ? weight_of_referred : weight_of_unreferred;
+}
+
+std::vector<PassageHit> search_passages(Database& database, const Question& question,
                                         std::span<const int64_t> documents, size_t limit,
                                         const QuestionMeaning* meaning)
 {

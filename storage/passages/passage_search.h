@@ -15,6 +15,18 @@ struct PassageHit {
     double score = 0; // larger is better; comparable within one search only
 };
 
+// What is asked, and what was asked before it: a follow-up ("and his brother?") is about something that only the
+// question before it names.
+struct Question {
+    std::string_view text{};
+    std::string_view before{}; // empty: nothing
+
+    // How much the words and the meaning of what was asked before count beside its own: little, and more where the
+    // question refers back to it, by a pronoun and without a name of its own. Chosen on books of the training split
+    // (docs/quality.md).
+    double weight_of_before() const;
+};
+
 // What a question means: its embedding.
 struct QuestionMeaning {
     std::string encoder; // identity
@@ -27,11 +39,12 @@ struct QuestionMeaning {
 // word is and how long passages are is taken from the whole database. By meaning, with `meaning` and for documents
 // that its encoder has encoded: the cosines of PassageVectors; a passage that shares no word and is not similar at
 // all is left out. A part of the score of the better neighbour is added, since an answer often stands behind the
-// sentence that the question is about. `limit`: at most so many passages.
+// sentence that the question is about. The words of what was asked before are searched, too, and count less.
+// `limit`: at most so many passages.
 //
 // Cost: a look-up per word, and with `meaning` a dot product per window of all the documents (1,000,000 tokens: 0.1
 // s).
-std::vector<PassageHit> search_passages(Database& database, std::string_view question,
+std::vector<PassageHit> search_passages(Database& database, const Question& question,
                                         std::span<const int64_t> documents, size_t limit = 64,
                                         const QuestionMeaning* meaning = nullptr);
 

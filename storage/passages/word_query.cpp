@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "storage/passages/words.h"
+
 namespace palimpsest::storage {
 namespace {
 
@@ -33,17 +35,6 @@ constexpr size_t max_word_bytes = 64; // longer ones are no words
 bool is_upper_case(char c)
 {
     return c >= 'A' && c <= 'Z';
-}
-
-// The length of the punctuation mark or space beyond ASCII that the text begins with; 0 if it begins with something
-// else. FTS5 also separates words there, but within one quoted word of a query it would want them side by side.
-size_t wide_mark(std::string_view text)
-{
-    const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
-    if (byte(0) == 0xC2 && (byte(1) == 0xA0 || byte(1) == 0xAB || byte(1) == 0xBB))
-        return 2;                                                          // no-break space, quotes
-    if (byte(0) == 0xE2 && (byte(1) == 0x80 || byte(1) == 0x81)) return 3; // U+2000 to U+207F: dashes, quotes, dots
-    return byte(0) == 0xE3 && byte(1) == 0x80 ? 3 : 0;                     // U+3000 to U+303F, likewise
 }
 
 // Other letters beyond ASCII are left to FTS5.
@@ -90,7 +81,8 @@ private:
     size_t words_ = 0;
 };
 
-// Removes the next word from the text and returns it; empty if a mark or a space was removed.
+// FTS5 separates words at marks beyond ASCII, too, but within one quoted word of a query it would want them side by
+// side. Removes the next word from the text and returns it; empty if a mark or a space was removed.
 std::string_view take_word(std::string_view& text)
 {
     size_t end = 0;

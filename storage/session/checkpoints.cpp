@@ -128,7 +128,7 @@ void Checkpoints::start_counting()
 
 void Checkpoints::save()
 {
-    if (context_.options.read_only) return;
+    if (context_.options.read_only || !context_.options.keeps_states) return;
     journal_.require_stored();
     Store& store = context_.store;
     const engine::SessionState state = context_.session->state();

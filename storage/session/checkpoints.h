@@ -39,8 +39,8 @@ public:
     // To be called when the session went back, perhaps to before the position at which counting started.
     void went_back() { counted_from_ = std::min(counted_from_, context_.position()); }
 
-    // Writes a checkpoint, unless options.read_only. Throws Error if the journal's turns cannot be stored: a
-    // checkpoint that contains them could then not be used.
+    // Writes a checkpoint, unless options say that none is written. Throws Error if the journal's turns cannot be
+    // stored: a checkpoint that contains them could then not be used.
     void save();
     // Like save, but reports a full disk to the listener: the text is then stored without the checkpoint.
     void save_if_there_is_room();

@@ -23,6 +23,7 @@ struct ReadingProgress {
     uint64_t bytes_written = 0;                // to the database since it was opened
 };
 
+struct Note;
 struct Rereading;
 struct Store;
 
@@ -37,6 +38,8 @@ public:
     virtual void message_starts(engine::Session& /*session*/) {}
     // Called before a message is fed, if passages were found for it.
     virtual void found(const Rereading& /*passages*/, Store& /*store*/) {}
+    // A note was written and stored.
+    virtual void noted(const Note& /*note*/, Store& /*store*/) {}
     virtual void reading_ended() {} // reading completed or stopped; no more progress calls for it
     // The checkpoint with this many stream tokens is on stable storage.
     virtual void saved(uint64_t /*tokens_seen*/, uint64_t /*bytes_written*/) {}

@@ -1,6 +1,7 @@
 #include "storage/session/passage_encoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "engine/text/sentences.h"
@@ -93,10 +94,22 @@ bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, 
     return true;
 }
 
-QuestionMeaning PassageEncoder::meaning_of(std::string_view question, const std::stop_token& stop)
+QuestionMeaning PassageEncoder::meaning_of(const Question& question, const std::stop_token& stop)
 {
-    const std::string_view texts[] = {question};
-    return {.encoder = identity(), .embedding = encoder_->encode(texts, stop)};
+    const double weight = question.weight_of_before();
+    const std::string_view texts[] = {question.text, question.before};
+    std::vector<float> all = encoder_->encode(std::span(texts).first(weight > 0 ? 2 : 1), stop);
+    if (weight == 0 || all.empty()) return {.encoder = identity(), .embedding = std::move(all)};
+    const auto width = static_cast<size_t>(encoder_->width());
+    double squares = 0;
+    for (size_t i = 0; i < width; ++i) {
+        all[i] += static_cast<float>(weight) * all[width + i];
+        squares += static_cast<double>(all[i]) * all[i];
+    }
+    all.resize(width);
+    for (float& number : all)
+        number = static_cast<float>(number / std::sqrt(std::max(squares, 1e-30)));
+    return {.encoder = identity(), .embedding = std::move(all)};
 }
 
 } // namespace palimpsest::storage

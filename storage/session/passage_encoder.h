@@ -40,8 +40,8 @@ public:
     {
         return encoder_->encode(texts, stop);
     }
-    QuestionMeaning meaning_of(std::string_view question,
-                               const std::stop_token& stop = {}); // no embedding if stopped
+    // The embedding of a question, with a part of that of what was asked before it. None if stopped.
+    QuestionMeaning meaning_of(const Question& question, const std::stop_token& stop = {});
 
 private:
     std::unique_ptr<kernels::Backend> own_; // null: the backend is shared

@@ -198,7 +198,7 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     const std::vector<int64_t> documents = documents_in(stream);
     if (documents.empty()) return plan;
     const Copies copies = copies_in(store, stream);
-    RankedPassages ranked{.hits = search_passages(store.database, question, documents, most_hits,
+    RankedPassages ranked{.hits = search_passages(store.database, {question, means.before}, documents, most_hits,
                                                   means.meaning ? &*means.meaning : nullptr)};
     plan.hits = ranked.hits.size();
     if (means.model)
@@ -217,6 +217,23 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     }
     plan.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     return plan;
+}
+
+std::string asked_before(Store& store, const SessionStream& stream)
+{
+    constexpr size_t most_messages = 2, most_bytes = 1000; // each
+    std::string text;
+    size_t found = 0;
+    const std::vector<StreamPart>& parts = stream.parts();
+    for (size_t i = parts.size(); i-- > 0 && found < most_messages;) {
+        const StreamMessage* part = message_in(parts[i]);
+        if (!part || !part->id) continue;
+        const auto message = store.conversations.message(*part->id);
+        if (!message || message->damaged || message->role != Role::User) continue;
+        text = message->text.substr(0, most_bytes) + '\n' + text;
+        ++found;
+    }
+    return text;
 }
 
 std::string_view name_of(RereadMode mode)

@@ -38,6 +38,7 @@ struct RereadOptions {
 
 // What a question's passages are found with, beside their words.
 struct FindingMeans {
+    std::string before{};                         // what was asked before; its words count less
     std::optional<QuestionMeaning> meaning{};     // absent: not by meaning
     std::shared_ptr<const engine::Model> model{}; // of the session; null: not ranked by it
     Listener* listener = nullptr;                 // is told what is damaged, and left out; null: nobody
@@ -75,6 +76,9 @@ struct Rereading {
 // out.
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
                          std::string_view question, const RereadOptions& options, const FindingMeans& means);
+
+// The last two stored messages of the user, for FindingMeans::before; empty if there are none.
+std::string asked_before(Store& store, const SessionStream& stream);
 
 // "auto", "always", "never".
 std::string_view name_of(RereadMode mode);

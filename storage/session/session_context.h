@@ -21,14 +21,23 @@
 
 namespace palimpsest::storage {
 
+// Whether notes are written while documents are read (note_taking.h).
+enum class NoteMode : uint8_t {
+    Never,
+    IfLonger, // if the documents are longer than what the session holds
+    Always
+};
+
 struct StoredOptions {
     SessionChoice choice;
     double checkpoint_seconds = 60;
     bool recompute = false; // read the text again if every checkpoint is refused
     RereadOptions rereading{};
-    bool read_only = false; // never write to the database; new tokens stay in memory
-    bool again = false;     // read a file as one more document even if this session has read it before
-    bool talks = false;     // a new session is a chat: its sampling is stored with it
+    NoteMode notes = NoteMode::Never;
+    bool keeps_states = true; // writes checkpoints; false: if the process ends, the text is read again
+    bool read_only = false;   // never write to the database; new tokens stay in memory
+    bool again = false;       // read a file as one more document even if this session has read it before
+    bool talks = false;       // a new session is a chat: its sampling is stored with it
     std::optional<std::string> question{};   // known while documents are read (Protocol::Steered)
     Text question_option{Setting::Question}; // the option that gave it, for error messages
     bool tells_catching_up = false;          // report progress to the listener while catching up, too

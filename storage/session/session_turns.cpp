@@ -105,11 +105,14 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
     if (options.mode == RereadMode::Never) return Rereading{};
     const std::vector<int64_t> documents = documents_in(context_.stream);
     if (!index_documents(context_.store, documents, context_.listener, stop)) return std::nullopt;
-    FindingMeans means{.model = context_.model, .listener = &context_.listener, .stop = stop};
+    FindingMeans means{.before = asked_before(context_.store, context_.stream),
+                       .model = context_.model,
+                       .listener = &context_.listener,
+                       .stop = stop};
     bool go_on = true;
     context_.encode([&](PassageEncoder& encoder) {
         go_on = encode_documents(context_.store, documents, encoder, context_.listener, stop);
-        if (go_on) means.meaning = encoder.meaning_of(message, stop);
+        if (go_on) means.meaning = encoder.meaning_of({message, means.before}, stop);
     });
     if (!go_on) return std::nullopt;
     return fallback_.run([&] {

@@ -5,6 +5,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/clock.h"
+#include "storage/notes/notes.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/protocol.h"
 #include "storage/session/scoped_value.h"
@@ -71,7 +72,9 @@ void StoredSession::load()
     const bool has_question =
         is_stored ? !SessionSettings(context_.info).question.empty() : !options.question.value_or("").empty();
     // Pins and a question can change the sizes of the cache: it is then rebuilt while the old one is in memory.
-    const int sessions = options.choice.pins.empty() && !has_question ? 1 : 2;
+    // Notes are written by a copy.
+    const bool needs_two = !options.choice.pins.empty() || has_question || options.notes != NoteMode::Never;
+    const int sessions = needs_two ? 2 : 1;
     try {
         context_.model = load_model(options.choice, own, sessions);
         for (const Text& note : notes_of_default(options.choice, *context_.model))
@@ -100,7 +103,8 @@ engine::FramingOptions StoredSession::framing_options(bool is_stored) const
 void StoredSession::make_parts()
 {
     checkpoints_ = std::make_unique<Checkpoints>(context_, *framing_, journal_, rate_);
-    feeder_ = std::make_unique<StreamFeeder>(context_, *framing_, journal_, *checkpoints_, rate_);
+    note_taking_ = std::make_unique<NoteTaking>(context_, *framing_, *checkpoints_);
+    feeder_ = std::make_unique<StreamFeeder>(context_, *framing_, journal_, *checkpoints_, *note_taking_, rate_);
     pin_requests_ = std::make_unique<PinRequests>(context_);
     documents_ =
         std::make_unique<SessionDocuments>(context_, *framing_, *feeder_, *checkpoints_, *pin_requests_, fallback_);
@@ -194,6 +198,25 @@ void StoredSession::move_to_cpu(LastDocument last)
     Feeding feeding = feeder_->usual();
     feeding.shows_progress = true;
     feeder_->catch_up(last, feeding);
+}
+
+bool StoredSession::complete_notes()
+{
+    if (!note_taking_->is_wanted()) return false;
+    fallback_.run([&] {
+        if (!note_taking_->complete(context_.listener.stop()))
+            throw Interrupted{Text("stopped while writing notes; those written are saved, run it again to go on")};
+    });
+    return true;
+}
+
+std::vector<Note> StoredSession::notes()
+{
+    std::vector<Note> all;
+    for (const int64_t document : documents_in(context_.stream))
+        for (Note& note : Notes(context_.store.database).of(context_.info.id, document))
+            all.push_back(std::move(note));
+    return all;
 }
 
 void StoredSession::pin(const std::vector<std::string>& requests)

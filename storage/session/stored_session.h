@@ -4,8 +4,8 @@
 // The stream of a session is a list of parts: framing, documents, messages. Opening a session restores its newest
 // intact checkpoint and feeds what the stream has beyond it. This class joins the parts that do the work:
 // StreamFeeder restores and feeds, Checkpoints saves session states, SessionDocuments reads documents, SessionTurns
-// answers messages, TurnJournal keeps turns that are not stored yet, DeviceFallback moves the session to the CPU if
-// its device fails.
+// answers messages, NoteTaking writes notes, TurnJournal keeps turns that are not stored yet, DeviceFallback moves
+// the session to the CPU if its device fails.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "storage/session/device_fallback.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/document.h"
+#include "storage/session/note_taking.h"
 #include "storage/session/pin_requests.h"
 #include "storage/session/session_context.h"
 #include "storage/session/session_documents.h"
@@ -45,6 +46,12 @@ public:
     StoredSession& operator=(const StoredSession&) = delete;
 
     engine::Session& session() { return *context_.session; } // REQUIRES: has_engine
+    // Tokens per layer and KV head; absent if everything is held. REQUIRES: has_engine.
+    std::optional<int32_t> budget() const
+    {
+        const engine::Session& session = *context_.session;
+        return session.policy().bounded() ? std::optional(session.options().budget) : std::nullopt;
+    }
     // False if restoring failed: the session must be opened again.
     bool has_engine() const { return context_.session != nullptr; }
     const engine::Model& model() const { return *context_.model; }
@@ -73,6 +80,15 @@ public:
     // Moves the session to the CPU after its device failed (is_device_loss): restores the newest checkpoint that
     // the CPU can use, or reads the text again. Throws Error if it cannot, Interrupted when it is stopped.
     void go_on_without_device() { move_to_cpu(LastDocument::Finish); }
+    // Whether notes are written from now on; instead of options.notes.
+    void set_notes(NoteMode mode) { context_.options.notes = mode; }
+    NoteMode note_mode() const { return context_.options.notes; }
+    // Writes the missing notes on what was read. Returns false if options.notes wants none. Throws Interrupted when
+    // stopped; the notes written so far are stored.
+    bool complete_notes();
+    std::vector<Note> notes(); // in the order of the stream's documents
+    // A session that has read nothing, with this session's options.
+    std::unique_ptr<engine::Session> fresh_session() const { return checkpoints_->fresh(); }
     uint64_t bytes_written() const { return context_.store.database.bytes_written(); }
 
     // Reads a document into the open user turn, or goes on with one that was read in part. The state is saved on
@@ -182,6 +198,7 @@ private:
     // Made once the model is loaded and its options are known.
     std::unique_ptr<SessionFraming> framing_;
     std::unique_ptr<Checkpoints> checkpoints_;
+    std::unique_ptr<NoteTaking> note_taking_;
     std::unique_ptr<StreamFeeder> feeder_;
     std::unique_ptr<PinRequests> pin_requests_;
     std::unique_ptr<SessionDocuments> documents_;

@@ -133,6 +133,13 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
     const uint64_t ids_per_feed = std::max(min_ids_per_feed, static_cast<uint64_t>(session.options().rows_at_once));
     std::vector<engine::TokenId> ids; // of the document, from token ids_begin on
     uint64_t ids_begin = first;
+    std::deque<Stretch> to_note = feeding.saves ? notes_.missing(document, first) : std::deque<Stretch>();
+    const auto note = [&] { // before a checkpoint is written: what is restored has the notes up to there
+        if (to_note.empty() || to_note.front().end_token != first) return;
+        if (!notes_.write(document, to_note.front(), feeding.stop)) interrupt(feeding);
+        to_note.pop_front();
+    };
+    if (first < end) note(); // the reading was stopped before it
     while (first < end) {
         if (first == ids_begin + ids.size()) {
             ids = context_.store.library.ids(document, first, std::min(end - first, ids_per_load));
@@ -147,14 +154,17 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
         const bool at_chapter =
             chapter != sections.end() && chapter->first_token <= last && checkpoints_.is_due_at_chapter();
         if (at_chapter) last = chapter->first_token;
+        if (!to_note.empty()) last = std::min(last, to_note.front().end_token);
         const auto next = std::span(ids).subspan(first - ids_begin, last - first);
         if (!try_feed(next, feeding.stop, {.meter = progress, .total = total})) interrupt(feeding);
         first = last;
+        if (first < end) note();
         if (feeding.saves) encode_passages(document, first, first == end, feeding.stop);
         if (first < end && feeding.saves) checkpoints_.save_if_due(at_chapter);
     }
     if (!session.finish({.stop = feeding.stop, .progress = {}, .loss = {}})) interrupt(feeding);
     context_.pins->apply(session);
+    note(); // only now, since no reading is continued that was stopped here
     if (progress) progress->update(session, session.telemetry(), 0, total);
 }
 

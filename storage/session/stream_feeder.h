@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/session/checkpoints.h"
+#include "storage/session/note_taking.h"
 #include "storage/session/reading_meter.h"
 #include "storage/session/session_context.h"
 #include "storage/session/session_framing.h"
@@ -29,8 +30,9 @@ class StreamFeeder {
 public:
     // The arguments must outlive this object.
     StreamFeeder(SessionContext& context, SessionFraming& framing, TurnJournal& journal, Checkpoints& checkpoints,
-                 StoredReadingRate& rate)
-        : context_(context), framing_(framing), journal_(journal), checkpoints_(checkpoints), rate_(rate)
+                 NoteTaking& notes, StoredReadingRate& rate)
+        : context_(context), framing_(framing), journal_(journal), checkpoints_(checkpoints), notes_(notes),
+          rate_(rate)
     {
     }
 
@@ -73,6 +75,7 @@ private:
     SessionFraming& framing_;
     TurnJournal& journal_;
     Checkpoints& checkpoints_;
+    NoteTaking& notes_;
     StoredReadingRate& rate_;
     uint64_t fed_again_ = 0;
     std::vector<engine::TokenId> unread_; // of a question whose feeding was stopped

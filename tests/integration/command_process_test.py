@@ -229,7 +229,10 @@ class CommandTest(unittest.TestCase):
     def test_events_are_json_lines(self):
         result = self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--events")
         events = [json.loads(line) for line in result.stderr.decode().splitlines()]  # only JSON lines
-        self.assertEqual({e["event"] for e in events}, {"note", "progress", "token", "answer", "receipt"})
+        self.assertEqual({e["event"] for e in events}, {"note", "progress", "section_note", "answer", "receipt"})
+        plain = self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--events", "--no-notes")
+        self.assertEqual({json.loads(line)["event"] for line in plain.stderr.splitlines()},
+                         {"note", "progress", "token", "answer", "receipt"})
         self.assertEqual(events[-1]["coverage"]["tokens_read"], events[-1]["coverage"]["tokens_in_input"])
         progress = [e for e in events if e["event"] == "progress"]
         self.assertEqual([e["tokens_seen"] for e in progress], sorted(e["tokens_seen"] for e in progress))
@@ -508,7 +511,7 @@ class CommandTest(unittest.TestCase):
 
     def test_control_characters_of_an_answer_are_visible_unless_raw(self):
         # At this temperature the model, whose weights are random, samples single bytes, also control characters.
-        arguments = ["summarize", self.book, *SMALL, "--temperature", "5", "--seed", "3", "--max-tokens", "200"]
+        arguments = ["summarize", self.book, *SMALL, "--no-notes", "--temperature", "5", "--seed", "3", "--max-tokens", "200"]
         text = self.run_command(*arguments).stdout.decode()
         self.assertEqual([c for c in text if ord(c) < 32 and c not in "\n\t"], [])
         raw = self.run_command(*arguments, "--raw").stdout

@@ -208,6 +208,48 @@ class KilledReadingTest(ProgramTest):
         print("%d readings killed at random times, %d finished" % (killed, finished + 1))
 
 
+class KilledNotesTest(ProgramTest):
+    def read(self, database):
+        return ["read", self.book, "--session", "s", "--db", database, *SMALL, "--notes", "--events",
+                "--checkpoint-seconds", "0"]
+
+    def notes(self, database):
+        """What the notes of the session say, and what the model wrote where they are quoted."""
+        outline = self.document("summarize", "--session", "s", "--db", database, "--notes", "--max-tokens", "1")["outline"]
+        return [(n["tokens"], n["origin"], n["repeats"], n["text"], n["refused"]) for n in outline]
+
+    def test_a_reading_killed_after_any_note_writes_the_same_notes_and_none_twice(self):
+        chapters = ["CHAPTER %d\n\n%s\n" % (i + 1, text(600 + 60 * i, 40 + i)) for i in range(5)]
+        self.book = self.file("chapters.txt", "".join(chapters))
+        whole = os.path.join(self.folder, "whole.db")
+        self.run_command(*self.read(whole))
+        expected = self.notes(whole)
+        self.assertGreaterEqual(len(expected), 5)
+        database, kills, written = os.path.join(self.folder, "killed.db"), 0, []
+        while True:
+            process = self.start(*self.read(database), stdout=subprocess.DEVNULL)
+            while True:
+                line = process.stderr.readline()
+                if not line:
+                    break
+                event = json.loads(line)
+                if event["event"] == "section_note":
+                    written.append(tuple(event["tokens"]))
+                    process.kill()
+                    break
+            rest = events_of(process.communicate(timeout=PATIENCE)[1])
+            written += [tuple(e["tokens"]) for e in rest if e["event"] == "section_note"]
+            if process.returncode == 0:
+                break
+            kills += 1
+        self.assertGreater(kills, 1)
+        self.assertEqual(self.notes(database), expected)
+        self.assertEqual(len(written), len(set(written)), "a note was written twice")
+        self.assertEqual(self.state("s", database), self.state("s", whole))
+        self.assert_sound(database)
+        print("%d readings killed after a note, %d notes, each written once" % (kills, len(expected)))
+
+
 class KilledChatTest(ProgramTest):
     CHAT = [*SMALL, "--temperature", "0.7", "--events"]
 

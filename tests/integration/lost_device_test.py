@@ -100,14 +100,26 @@ class LostDeviceTest(DeviceTest):
         self.assertGreaterEqual(lost, 3)
 
     def test_a_command_without_a_session_starts_again_on_the_cpu(self):
-        command = ["summarize", self.book, *SMALL, "--max-tokens", "16"]
+        command = ["summarize", self.book, *SMALL, "--max-tokens", "16", "--no-notes"]
         cpu = self.run_command(*command)
         result = self.on_device(*command, fail_after=2000)
         self.assertEqual(result.stdout, cpu.stdout)
         self.assertEqual(result.stderr.count(b"PAL-GPU-03"), 1)
         with open(self.book, "rb") as book:
-            refused = self.on_device("summarize", "-", *SMALL, fail_after=2000, stdin=book.read(), status=4)
+            refused = self.on_device("summarize", "-", *SMALL, "--no-notes", fail_after=2000, stdin=book.read(), status=4)
         self.assertIn(b"[PAL-GPU-03]", refused.stderr)  # standard input cannot be read again
+
+    def test_notes_are_the_same_after_the_device_is_lost(self):
+        """What is read is stored in memory, so that the CPU can go on with it."""
+        with open(self.book, "rb") as book:
+            text = book.read()
+        command = ["summarize", "-", *SMALL, "--max-tokens", "16", "--json"]
+        cpu = json.loads(self.run_command(*command, stdin=text).stdout)
+        for fail_after in (100, 2000, 6000):
+            result = self.on_device(*command, fail_after=fail_after, stdin=text)
+            self.assertEqual(result.stderr.count(b"PAL-GPU-03"), 1)
+            lost = json.loads(result.stdout)
+            self.assertEqual((lost["answers"], lost["outline"]), (cpu["answers"], cpu["outline"]))
 
 
 class SmallDeviceTest(DeviceTest):

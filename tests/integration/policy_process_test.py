@@ -315,7 +315,7 @@ class PolicyTest(ProgramTest):
         self.assertIn(b"\nprotocol: steered\n", self.run_command("ask", self.book, "who?", *SMALL, "--steer").stderr)
 
     def test_a_summary_is_steered_by_its_instruction(self):
-        arguments = ["summarize", self.book, *SMALL, "--policy", "snapkv", "--prompt", "Say who wrote it.", "--repeat-penalty", "1",
+        arguments = ["summarize", self.book, *SMALL, "--no-notes", "--policy", "snapkv", "--prompt", "Say who wrote it.", "--repeat-penalty", "1",
                      "--max-tokens", "8"]
         steered = self.document(*arguments, "--steer")
         self.assertEqual(steered["protocol"], "steered")

@@ -22,6 +22,8 @@ MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"  # before a release
 AT_CI_LEVEL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "ci"  # for programs under sanitizers, ten times slower
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
+SHORT = 1500 if AT_CI_LEVEL else 3000  # words
+LONG = 300000 if FULL else 15000 if AT_CI_LEVEL else 60000  # words
 GROWING, COMPLETE, STOPPED, CUT = range(4)  # states of a stored message
 WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
 
@@ -196,6 +198,29 @@ class ProgramTest(unittest.TestCase):
 
     def assert_sound(self, database=None):
         self.assertEqual(self.query("PRAGMA integrity_check", database=database), [("ok",)])
+
+
+class SessionTest(ProgramTest):
+    """A test that starts with a book to read."""
+
+    def setUp(self):
+        super().setUp()
+        self.book = self.file("book.txt", text(SHORT, 1))
+
+    def fails(self, status, code, *arguments):
+        errors = [line for line in self.run_command(*arguments, status=status).stderr.decode().splitlines()
+                  if line.startswith("palimpsest: ")]
+        self.assertEqual(len(errors), 1)
+        self.assertTrue(errors[0].endswith("[%s]" % code), errors[0])
+        return errors[0]
+
+    def kept(self, session):
+        return self.document("inspect", "--session", session)["heads"]
+
+    def traces(self):
+        # LeakSanitizer uses ptrace, so it fails in a process that strace traces.
+        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
+        return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
 
 
 def run(name):

@@ -31,6 +31,7 @@ public:
     {
         command_ = parent.add_subcommand("find", "find the passages of documents that a question is about");
         command_->add_option("QUESTION", question_, "a question, or some words")->required();
+        command_->add_option("--before", before_, "what was asked before the question: its words count less");
         command_->add_option("--session", session_, "only in the documents of this session");
         command_
             ->add_option("--tokens", tokens_, "print the best passages that have at most so many tokens together")
@@ -57,8 +58,10 @@ public:
         const size_t limit = tokens_ / tokens_per_hit + 1;
         storage::QuestionMeaning meaning;
         if (encoder)
-            installed.use(*encoder, listener, [&] { meaning = encoder->meaning_of(question_, console.stop); });
-        auto hits = storage::search_passages(store_->database, question_, documents, limit, &meaning);
+            installed.use(*encoder, listener, [&] {
+                meaning = encoder->meaning_of({question_, before_}, console.stop);
+            });
+        auto hits = storage::search_passages(store_->database, {question_, before_}, documents, limit, &meaning);
         if (common_.rank_seconds > 0) hits = ranked(std::move(hits), console);
         const auto chosen = storage::choose_passages(hits, tokens_);
         PassagePlaces places(store_->library);
@@ -124,7 +127,7 @@ private:
 
     CLI::App* command_ = nullptr;
     CommonOptions common_;
-    std::string question_, session_, database_;
+    std::string question_, before_, session_, database_;
     uint64_t tokens_ = 1024;
     bool words_ = false, json_ = false;
     std::unique_ptr<Store> store_;

@@ -8,6 +8,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/error.h"
+#include "storage/notes/note_report.h"
 #include "storage/session/document.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
@@ -21,11 +22,13 @@ namespace {
 
 using nlohmann::ordered_json;
 using storage::check_complete;
+using storage::costs_json;
 using storage::Coverage;
 using storage::Documents;
 using storage::memory_json;
 using storage::model_json;
 using storage::name_of;
+using storage::NoteMode;
 using storage::open_documents;
 using storage::open_store;
 using storage::pins_json;
@@ -36,6 +39,7 @@ using storage::reach_json;
 using storage::require_question;
 using storage::StoredOptions;
 using storage::StoredSession;
+using storage::summary_of;
 
 class Read final : public Command {
 public:
@@ -53,6 +57,9 @@ public:
             "--question", options_.question,
             "read with this question in mind: its rows look at every chunk, so that the policy keeps "
             "what they attend to; it belongs to the session");
+        command_->add_flag("--notes", notes_,
+                           "write a note on every section while reading, and keep them with the session: they are "
+                           "what summarize makes its summary of");
         command_->add_flag("--again", options_.again,
                            "read a file that is in the session, as it was or changed, as a further document");
         command_->add_flag("--recompute", options_.recompute,
@@ -78,10 +85,12 @@ public:
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         options_.choice = common_;
+        if (notes_) options_.notes = NoteMode::Always;
         ConsoleListener listener(console, common_.events);
         StoredSession session(*store, session_, options_, listener);
         for (const auto& document : documents)
             session.read(*document, document != documents.back());
+        session.complete_notes();
         const Coverage coverage = session.coverage();
         check_complete(coverage, common_.require_complete, session_);
         const Protocol protocol = protocol_of_session(session.question());
@@ -96,6 +105,7 @@ public:
                                      {"coverage", coverage.json()},
                                      {"reach", reach_json(map)},
                                      {"memory", memory_json(session.session().telemetry())},
+                                     {"notes", costs_json(session.notes())},
                                      {"tokens_fed_again", session.tokens_fed_again()},
                                      {"bytes_written", session.bytes_written()},
                                      {"backend", backend_json(session.model(), session.lost_device())},
@@ -107,6 +117,8 @@ public:
         if (!common_.events && protocol == Protocol::Steered)
             console.err << console.wording.of(Text("question: {0}", visible(session.question()))) << '\n';
         write_receipt(console, common_.events, session.session(), coverage, protocol);
+        if (notes_ && !common_.events)
+            console.err << console.wording.of(Text("notes:    {0}", summary_of(session.notes()))) << '\n';
     }
 
 private:
@@ -116,6 +128,7 @@ private:
     StoredOptions options_;
     std::vector<std::string> files_;
     std::string session_, database_;
+    bool notes_ = false;
 };
 
 } // namespace

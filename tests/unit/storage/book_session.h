@@ -59,12 +59,18 @@ public:
         if (at_progress) at_progress();
     }
     void found(const Rereading& passages, Store& /*store*/) override { rereadings.push_back(passages); }
+    void noted(const Note& note, Store& /*store*/) override
+    {
+        written.push_back(note);
+        if (at_note) at_note();
+    }
     std::stop_token stop() const override { return stop_source.get_token(); }
     std::stop_source stop_source;
     std::vector<std::string> notes;
     std::vector<Rereading> rereadings;
     int reports = 0; // calls of progress()
-    std::function<void()> at_progress;
+    std::vector<Note> written;
+    std::function<void()> at_progress, at_note;
 };
 
 inline std::string sixty_years()

@@ -160,7 +160,7 @@ TEST_CASE("passages are encoded as far as they were read, and the rest later")
     PassageIndex index(book.database());
     const std::string text = index.text(passages[7]);
     const auto windows = engine::sentence_windows(engine::sentences(text), 130);
-    const auto question = book.encoder.meaning_of(windows.at(0).in(text)).embedding;
+    const auto question = book.encoder.meaning_of({windows.at(0).in(text)}).embedding;
     const auto found = compared(book.database(), book.document(), book.encoder.identity(), question);
     CHECK(found.at(7).best > 0.99);
 
@@ -175,13 +175,13 @@ TEST_CASE("a search by meaning finds passages that share no word with the questi
     REQUIRE(book.encoder.encode(book.database(), book.document(), UINT64_MAX, {}));
     const std::vector<int64_t> documents = {book.document()};
     const std::string question = "xylophone";
-    CHECK(search_passages(book.database(), question, documents).empty());
+    CHECK(search_passages(book.database(), {question}, documents).empty());
     const QuestionMeaning meaning{.encoder = book.encoder.identity(),
-                                  .embedding = book.encoder.meaning_of("the warden of the sea").embedding};
-    const auto found = search_passages(book.database(), question, documents, 5, &meaning);
+                                  .embedding = book.encoder.meaning_of({"the warden of the sea"}).embedding};
+    const auto found = search_passages(book.database(), {question}, documents, 5, &meaning);
     REQUIRE(found.size() == 5);
     CHECK(
         std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.score > b.score; }));
     const QuestionMeaning other{.encoder = "another", .embedding = meaning.embedding};
-    CHECK(search_passages(book.database(), question, documents, 5, &other).empty());
+    CHECK(search_passages(book.database(), {question}, documents, 5, &other).empty());
 }

@@ -72,7 +72,7 @@ private:
 
 std::vector<PassageHit> find(Database& database, const std::string& question, const std::vector<int64_t>& documents)
 {
-    return search_passages(database, question, documents);
+    return search_passages(database, {question}, documents);
 }
 
 std::string best_text(Database& database, const std::string& question, int64_t document)
@@ -132,6 +132,31 @@ TEST_CASE("a passage is found by the stems of its words, names in one piece, hea
         return PassageIndex(*scratch).text(hit.passage).find("forty pounds") != std::string::npos;
     }));
     CHECK(hits[1].score < hits[0].score);
+}
+
+TEST_CASE("a follow-up finds what the question before it names, and another question hardly does")
+{
+    ScratchDatabase scratch;
+    const int64_t document =
+        import_text(*scratch, "Two keepers",
+                    "Elias Verrin came to the lighthouse as a boy. His brother built boats. " + filler(90, "sea") +
+                        "Tobias Marsh came to the mill as a man. His brother sold flour. " + filler(90, "oil"));
+    const auto best = [&](const Question& question) {
+        const auto hits = search_passages(*scratch, question, std::vector{document});
+        return hits.empty() ? "" : PassageIndex(*scratch).text(hits[0].passage);
+    };
+    for (const std::string name : {"Elias Verrin", "Tobias Marsh"}) {
+        const std::string before = "Who was " + name + "?";
+        CHECK(best({"And his brother?", before}).find(name) != std::string::npos);
+        CHECK(best({"What did he do?", before}).find(name) != std::string::npos);
+        CHECK(best({"What did the brother of Elias Verrin do?", before}).find("Elias Verrin") != std::string::npos);
+        CHECK(best({"Who came to the mill?", before}).find("Tobias Marsh") != std::string::npos);
+    }
+    CHECK(search_passages(*scratch, {"What did he do?"}, std::vector{document}).empty());
+    CHECK(Question{"And his brother?"}.weight_of_before() == 0);
+    const double referred = Question{"What did he do?", "Who was Elias?"}.weight_of_before(),
+                 named = Question{"What did Tobias give to his brother?", "Who was Elias?"}.weight_of_before();
+    CHECK(referred > named);
 }
 
 TEST_CASE("the title of a section is found in all of its passages")

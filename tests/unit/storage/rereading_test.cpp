@@ -93,6 +93,24 @@ TEST_CASE("a question reads the passages that it is about again, with their plac
     CHECK(messages[1].read_again.empty());
 }
 
+TEST_CASE("a follow-up question in a chat reads again what the question before it was about")
+{
+    ReadBook tested;
+    StoredSession& session = tested.session();
+    session.set_rereading({.mode = RereadMode::Always, .tokens = 120});
+    say(session, "Who was it that buried something?");
+    say(session, "And where did she do that?");
+    const auto messages = tested.messages();
+    REQUIRE(messages.size() == 4);
+    REQUIRE(messages[2].read_again.size() == 1);
+    CHECK(text_of(tested.store(), messages[2].read_again[0]).find("Margaret buried") != std::string::npos);
+    ReadBook alone;
+    StoredSession& other = alone.session();
+    other.set_rereading({.mode = RereadMode::Always, .tokens = 120});
+    say(other, "And where did she do that?");
+    CHECK(alone.messages().at(0).read_again.empty());
+}
+
 TEST_CASE("passages together have at most as many tokens as the limit, and half of the budget, allow")
 {
     ReadBook tested;
