@@ -410,13 +410,17 @@
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
     </message>
+    <message>
+        <source>&amp;Outline</source>
+        <translation>Gli&amp;ederung</translation>
+    </message>
+    <message>
+        <source>The sections of the text, with a note on each</source>
+        <translation>Die Abschnitte des Textes, mit einer Notiz zu jedem</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::AreaTabs</name>
-    <message>
-        <source>Chat, document and comparison</source>
-        <translation>Chat, Dokument und Vergleich</translation>
-    </message>
     <message>
         <source>Chat</source>
         <translation>Chat</translation>
@@ -428,6 +432,14 @@
     <message>
         <source>Compare</source>
         <translation>Vergleich</translation>
+    </message>
+    <message>
+        <source>Chat, document, outline and comparison</source>
+        <translation>Chat, Dokument, Gliederung und Vergleich</translation>
+    </message>
+    <message>
+        <source>Outline</source>
+        <translation>Gliederung</translation>
     </message>
 </context>
 <context>
@@ -1085,6 +1097,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>Read the sample</source>
         <translation>Beispiel lesen</translation>
     </message>
+    <message>
+        <source>You could ask:</source>
+        <translation>Mögliche Fragen:</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::EngineThread</name>
@@ -1227,6 +1243,84 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Chapters</source>
         <translation>Kapitel</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::HitsPanel</name>
+    <message numerus="yes">
+        <source>%n message(s)</source>
+        <translation>
+            <numerusform>%n Nachricht</numerusform>
+            <numerusform>%n Nachrichten</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>the first %n message(s)</source>
+        <translation>
+            <numerusform>die erste Nachricht (%n)</numerusform>
+            <numerusform>die ersten %n Nachrichten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 of %2 passages</source>
+        <translation>%1 von %2 Stellen</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n passage(s)</source>
+        <translation>
+            <numerusform>%n Stelle</numerusform>
+            <numerusform>%n Stellen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 of %2 sessions searched …</source>
+        <translation>%1 von %2 Sitzungen durchsucht …</translation>
+    </message>
+    <message>
+        <source>Nothing was found.</source>
+        <translation>Nichts wurde gefunden.</translation>
+    </message>
+    <message>
+        <source>Found: %1.</source>
+        <translation>Gefunden: %1.</translation>
+    </message>
+    <message>
+        <source>No passage has all of these words; these have some of them.</source>
+        <translation>Keine Stelle enthält alle diese Wörter; diese enthalten einige davon.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n damaged session(s) left out.</source>
+        <translation>
+            <numerusform>%n beschädigte Sitzung ausgelassen.</numerusform>
+            <numerusform>%n beschädigte Sitzungen ausgelassen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Index them</source>
+        <translation>Indizieren</translation>
+    </message>
+    <message>
+        <source>Found in texts</source>
+        <translation>In Texten gefunden</translation>
+    </message>
+    <message>
+        <source>Index the documents that are not indexed yet</source>
+        <translation>Die noch nicht indizierten Dokumente indizieren</translation>
+    </message>
+    <message>
+        <source>Searching what was read and said …</source>
+        <translation>Gelesenes und Gesagtes wird durchsucht …</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n document(s) are not indexed yet. Their passages are not found.</source>
+        <translation>
+            <numerusform>%n Dokument ist noch nicht indiziert. Seine Stellen werden nicht gefunden.</numerusform>
+            <numerusform>%n Dokumente sind noch nicht indiziert. Ihre Stellen werden nicht gefunden.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The texts could not be searched.</source>
+        <translation>Die Texte konnten nicht durchsucht werden.</translation>
     </message>
 </context>
 <context>
@@ -1381,24 +1475,8 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Bibliothek</translation>
     </message>
     <message>
-        <source>Search names and texts</source>
-        <translation>Namen und Texte durchsuchen</translation>
-    </message>
-    <message>
-        <source>Search the library</source>
-        <translation>Bibliothek durchsuchen</translation>
-    </message>
-    <message>
-        <source>Names are filtered while you type; all documents and messages are searched as well</source>
-        <translation>Namen werden beim Tippen gefiltert; auch alle Dokumente und Nachrichten werden durchsucht</translation>
-    </message>
-    <message>
         <source>Documents and sessions</source>
         <translation>Dokumente und Sitzungen</translation>
-    </message>
-    <message>
-        <source>Found in texts</source>
-        <translation>In Texten gefunden</translation>
     </message>
     <message>
         <source>Nothing has been read yet. Drop a document here, or open one: it is read once, and can be asked about from then on.</source>
@@ -1423,43 +1501,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Delete</source>
         <translation>Löschen</translation>
-    </message>
-    <message>
-        <source>Searching what was read and said …</source>
-        <translation>Gelesenes und Gesagtes wird durchsucht …</translation>
-    </message>
-    <message numerus="yes">
-        <source>%n place(s) found</source>
-        <translation>
-            <numerusform>%n Stelle gefunden</numerusform>
-            <numerusform>%n Stellen gefunden</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>The first %n place(s)</source>
-        <translation>
-            <numerusform>Die erste Stelle (%n)</numerusform>
-            <numerusform>Die ersten %n Stellen</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>in all %1 documents and sessions</source>
-        <translation>in allen %1 Dokumenten und Sitzungen</translation>
-    </message>
-    <message>
-        <source>%1 of %2 documents and sessions searched</source>
-        <translation>%1 von %2 Dokumenten und Sitzungen durchsucht</translation>
-    </message>
-    <message>
-        <source>%1, %2</source>
-        <translation>%1, %2</translation>
-    </message>
-    <message numerus="yes">
-        <source>(%n damaged text(s) left out)</source>
-        <translation>
-            <numerusform>(%n beschädigter Text ausgelassen)</numerusform>
-            <numerusform>(%n beschädigte Texte ausgelassen)</numerusform>
-        </translation>
     </message>
     <message>
         <source>“%1” was not read to its end.</source>
@@ -1983,6 +2024,126 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::OutlineModel</name>
+    <message>
+        <source>tokens %1 to %2</source>
+        <translation>Token %1 bis %2</translation>
+    </message>
+    <message>
+        <source>%1 held</source>
+        <translation>%1 gehalten</translation>
+    </message>
+    <message>
+        <source>not read yet</source>
+        <translation>noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>quoted</source>
+        <translation>zitiert</translation>
+    </message>
+    <message>
+        <source>quoted · %1</source>
+        <translation>zitiert · %1</translation>
+    </message>
+    <message>
+        <source>(no title)</source>
+        <translation>(ohne Titel)</translation>
+    </message>
+    <message>
+        <source>%1, part %2 of %3</source>
+        <translation>%1, Teil %2 von %3</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>„%1“</translation>
+    </message>
+    <message>
+        <source>quoted: %1</source>
+        <translation>zitiert: %1</translation>
+    </message>
+    <message>
+        <source>less than 0.1 % held</source>
+        <translation>weniger als 0,1&#xa0;% gehalten</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::OutlinePage</name>
+    <message>
+        <source>What each section says</source>
+        <translation>Was in jedem Abschnitt steht</translation>
+    </message>
+    <message>
+        <source>The sections of a document are listed here, with how much of each is still held. The model can write a note on each: in a few words, what the section is about. A click goes to the text.</source>
+        <translation>Hier stehen die Abschnitte eines Dokuments, und wie viel von jedem noch gehalten wird. Das Modell kann zu jedem eine Notiz schreiben: in wenigen Worten, wovon der Abschnitt handelt. Ein Klick führt zum Text.</translation>
+    </message>
+    <message>
+        <source>&amp;Open a document…</source>
+        <translation>Dokument ö&amp;ffnen…</translation>
+    </message>
+    <message>
+        <source>Open a document</source>
+        <translation>Dokument öffnen</translation>
+    </message>
+    <message>
+        <source>Notes</source>
+        <translation>Notizen</translation>
+    </message>
+    <message>
+        <source>&amp;Write notes</source>
+        <translation>&amp;Notizen schreiben</translation>
+    </message>
+    <message>
+        <source>Write notes</source>
+        <translation>Notizen schreiben</translation>
+    </message>
+    <message>
+        <source>Copy all</source>
+        <translation>Alles kopieren</translation>
+    </message>
+    <message>
+        <source>Copy all sections and notes</source>
+        <translation>Alle Abschnitte und Notizen kopieren</translation>
+    </message>
+    <message>
+        <source>There are no notes yet. A note says in a few words what a section is about; writing them takes about as long as reading.</source>
+        <translation>Es gibt noch keine Notizen. Eine Notiz sagt in wenigen Worten, wovon ein Abschnitt handelt; sie zu schreiben dauert etwa so lange wie das Lesen.</translation>
+    </message>
+    <message>
+        <source>%1 of %2 notes are written.</source>
+        <translation>%1 von %2 Notizen sind geschrieben.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n note(s)</source>
+        <translation>
+            <numerusform>%n Notiz</numerusform>
+            <numerusform>%n Notizen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Write the missing notes on what was read; it can be stopped at any time</source>
+        <translation>Die fehlenden Notizen zum Gelesenen schreiben; das kann jederzeit angehalten werden</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::OutlineView</name>
+    <message>
+        <source>Sections and their notes</source>
+        <translation>Abschnitte und ihre Notizen</translation>
+    </message>
+    <message>
+        <source>&amp;Go to this place</source>
+        <translation>&amp;Zu dieser Stelle gehen</translation>
+    </message>
+    <message>
+        <source>&amp;Copy</source>
+        <translation>&amp;Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy &amp;all</source>
+        <translation>&amp;Alles kopieren</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::ParameterField</name>
     <message>
         <source>default (%1)</source>
@@ -2286,6 +2447,25 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::SearchField</name>
+    <message>
+        <source>Find words in all texts</source>
+        <translation>Wörter in allen Texten finden</translation>
+    </message>
+    <message>
+        <source>Finds names, messages and passages that have all of the words. &quot;Words between quotation marks&quot; are kept together.</source>
+        <translation>Findet Namen, Nachrichten und Stellen, die alle Wörter enthalten. &quot;Wörter in Anführungszeichen&quot; bleiben zusammen.</translation>
+    </message>
+    <message>
+        <source>Search the library</source>
+        <translation>Bibliothek durchsuchen</translation>
+    </message>
+    <message>
+        <source>Names are filtered while you type; all documents and messages are searched as well</source>
+        <translation>Namen werden beim Tippen gefiltert; auch alle Dokumente und Nachrichten werden durchsucht</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::SearchModel</name>
     <message>
         <source>said in %1</source>
@@ -2294,6 +2474,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>%1: %2</source>
         <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
     </message>
 </context>
 <context>
@@ -2558,6 +2742,18 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>Read again what a &amp;question is about and is hardly held</source>
         <translation>Erneut lesen, worum es in einer &amp;Frage geht und was kaum noch behalten ist</translation>
     </message>
+    <message>
+        <source>&amp;Write notes while reading</source>
+        <translation>Beim Lesen &amp;Notizen schreiben</translation>
+    </message>
+    <message>
+        <source>Su&amp;ggest questions about a text that has notes</source>
+        <translation>Fra&amp;gen zu einem Text mit Notizen vorschlagen</translation>
+    </message>
+    <message>
+        <source>The outline then says in a few words what each section is about. Reading takes about twice as long</source>
+        <translation>Die Gliederung sagt dann in wenigen Worten, wovon jeder Abschnitt handelt. Das Lesen dauert etwa doppelt so lange</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::StatusLine</name>
@@ -2648,6 +2844,18 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>%1 · %2</source>
         <translation>%1 · %2</translation>
     </message>
+    <message>
+        <source>Writing notes</source>
+        <translation>Notizen schreiben</translation>
+    </message>
+    <message>
+        <source>Indexing documents</source>
+        <translation>Dokumente werden indiziert</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::StoredPlaces</name>
@@ -2686,6 +2894,21 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>Models</source>
         <translation>Modelle</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::SuggestedQuestions</name>
+    <message>
+        <source>Who is %1?</source>
+        <translation>Wer ist %1?</translation>
+    </message>
+    <message>
+        <source>What is said about %1?</source>
+        <translation>Was steht im Text über %1?</translation>
+    </message>
+    <message>
+        <source>What happens in “%1”?</source>
+        <translation>Was geschieht in „%1“?</translation>
     </message>
 </context>
 <context>

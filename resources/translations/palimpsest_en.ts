@@ -42,6 +42,44 @@
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::HitsPanel</name>
+    <message numerus="yes">
+        <source>%n message(s)</source>
+        <translation>
+            <numerusform>%n message</numerusform>
+            <numerusform>%n messages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>the first %n message(s)</source>
+        <translation>
+            <numerusform>the first message (%n)</numerusform>
+            <numerusform>the first %n messages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n passage(s)</source>
+        <translation>
+            <numerusform>%n passage</numerusform>
+            <numerusform>%n passages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n damaged session(s) left out.</source>
+        <translation>
+            <numerusform>%n damaged session left out.</numerusform>
+            <numerusform>%n damaged sessions left out.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n document(s) are not indexed yet. Their passages are not found.</source>
+        <translation>
+            <numerusform>%n document is not indexed yet. Its passages are not found.</numerusform>
+            <numerusform>%n documents are not indexed yet. Their passages are not found.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::LibraryModel</name>
     <message numerus="yes">
         <source>%n session(s)</source>
@@ -52,36 +90,22 @@
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::LibraryView</name>
-    <message numerus="yes">
-        <source>%n place(s) found</source>
-        <translation>
-            <numerusform>%n place found</numerusform>
-            <numerusform>%n places found</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>The first %n place(s)</source>
-        <translation>
-            <numerusform>The first place (%n)</numerusform>
-            <numerusform>The first %n places</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>(%n damaged text(s) left out)</source>
-        <translation>
-            <numerusform>(%n damaged text left out)</numerusform>
-            <numerusform>(%n damaged texts left out)</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
     <name>palimpsest::ui::MessageLayout</name>
     <message numerus="yes">
         <source>Show all %n line(s)</source>
         <translation>
             <numerusform>Show %n line</numerusform>
             <numerusform>Show all %n lines</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::OutlinePage</name>
+    <message numerus="yes">
+        <source>%n note(s)</source>
+        <translation>
+            <numerusform>%n note</numerusform>
+            <numerusform>%n notes</numerusform>
         </translation>
     </message>
 </context>

@@ -2,20 +2,11 @@
 
 #include <QApplication>
 #include <QPainter>
-#include <QTextLayout>
 
 #include "ui/base/theme.h"
 
 namespace palimpsest::ui {
 namespace {
-
-QFont detail_font(const QFont& font)
-{
-    QFont smaller = font;
-    smaller.setBold(false);
-    smaller.setPointSizeF(font.pointSizeF() * 0.88);
-    return smaller;
-}
 
 int margin(const QFontMetrics& metrics)
 {
@@ -44,25 +35,15 @@ Lines lines(const QStyleOptionViewItem& option)
     return result;
 }
 
-// Marks `count` characters from `first` with bold and underlined type, because not everyone can tell colours apart.
-void draw_marked(QPainter& painter, const QRect& rect, const QString& text, int first, int count, const QFont& font)
-{
-    QTextLayout layout(QFontMetrics(font).elidedText(text, Qt::ElideRight, rect.width()), font);
-    QTextCharFormat marked;
-    marked.setFontWeight(QFont::Bold);
-    marked.setFontUnderline(true);
-    layout.setFormats({{first, count, marked}});
-    layout.beginLayout();
-    QTextLine line = layout.createLine();
-    line.setLineWidth(rect.width() * 2);
-    layout.endLayout();
-    painter.save();
-    painter.setClipRect(rect);
-    layout.draw(&painter, rect.topLeft());
-    painter.restore();
-}
-
 } // namespace
+
+QFont detail_font(const QFont& font)
+{
+    QFont smaller = font;
+    smaller.setBold(false);
+    smaller.setPointSizeF(font.pointSizeF() * 0.88);
+    return smaller;
+}
 
 void TwoLineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const
 {
@@ -78,18 +59,13 @@ void TwoLineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given
         option.icon.paint(painter, at.icon, Qt::AlignCenter, selected ? QIcon::Selected : QIcon::Normal);
     painter->setFont(option.font);
     painter->setPen(text);
-    const int count = roles_.count ? index.data(roles_.count).toInt() : 0;
-    if (count > 0)
-        draw_marked(*painter, at.title, option.text, index.data(roles_.first).toInt(), count, option.font);
-    else
-        painter->drawText(
-            at.title, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
-            QFontMetrics(option.font).elidedText(option.text, option.textElideMode, at.title.width()));
+    painter->drawText(at.title, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
+                      QFontMetrics(option.font).elidedText(option.text, option.textElideMode, at.title.width()));
     const QFont small = detail_font(option.font);
     painter->setFont(small);
     if (!selected) painter->setPen(secondary_text(option.palette));
     painter->drawText(at.detail, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
-                      QFontMetrics(small).elidedText(index.data(roles_.detail).toString(), option.textElideMode,
+                      QFontMetrics(small).elidedText(index.data(detail_role_).toString(), option.textElideMode,
                                                      at.detail.width()));
     painter->restore();
     if (option.state & QStyle::State_HasFocus) {

@@ -1,21 +1,18 @@
-// Item delegate with a title and a smaller line of detail below it; a part of the title can be marked.
+// Item delegate with a title and a smaller line of detail below it.
 #pragma once
 
 #include <QStyledItemDelegate>
 
 namespace palimpsest::ui {
 
-// The roles from which the delegate reads an item's data; 0: the model has no such role.
-struct TwoLineRoles {
-    int detail = 0;
-    int first = 0, count = 0; // begin and length of the marked part, in characters of the title
-};
+QFont detail_font(const QFont& font); // of the line of detail
 
 class TwoLineDelegate final : public QStyledItemDelegate {
     Q_OBJECT
 public:
-    explicit TwoLineDelegate(const TwoLineRoles& roles, QObject* parent = nullptr)
-        : QStyledItemDelegate(parent), roles_(roles)
+    // `detail_role`: of the model, for the second line.
+    explicit TwoLineDelegate(int detail_role, QObject* parent = nullptr)
+        : QStyledItemDelegate(parent), detail_role_(detail_role)
     {
     }
 
@@ -25,7 +22,7 @@ public:
                               const QModelIndex& index) const override;
 
 private:
-    TwoLineRoles roles_;
+    int detail_role_;
 };
 
 } // namespace palimpsest::ui

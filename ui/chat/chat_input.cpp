@@ -9,10 +9,10 @@
 #include <algorithm>
 
 #include "ui/base/quantity.h"
+#include "ui/base/visible_text.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/hot_areas.h"
 #include "ui/chat/turn_menu.h"
-#include "ui/chat/visible_text.h"
 
 namespace palimpsest::ui {
 

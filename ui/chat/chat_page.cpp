@@ -27,6 +27,7 @@ ChatPage::ChatPage(QWidget* parent)
     connect(view_, &ChatView::turns_changed, this, &ChatPage::choose_page);
     connect(view_, &ChatView::branch_wanted, composer_, &Composer::edit_question);
     connect(start_, &EmptyChat::question_chosen, composer_, &Composer::asked);
+    connect(start_, &EmptyChat::question_suggested, composer_, &Composer::set_question);
 }
 
 void ChatPage::choose_page()

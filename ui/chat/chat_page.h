@@ -1,7 +1,7 @@
 // The chat page: instructions, start page or turns, and composer; updated from session facts and frames.
 //
-// Areas (ui/desktop) connects the signals of the parts to the rest of the program. Connected here are only two,
-// which go to the composer: editing a question, and asking a sample question.
+// Areas (ui/desktop) connects the signals of the parts to the rest of the program. Connected here are only three,
+// which go to the composer: editing a question, asking a sample question, and choosing a suggested one.
 #pragma once
 
 #include <QWidget>

@@ -7,8 +7,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/base/visible_text.h"
 #include "ui/chat/question_field.h"
-#include "ui/chat/visible_text.h"
 
 namespace palimpsest::ui {
 namespace {

@@ -7,8 +7,8 @@
 #include <QVBoxLayout>
 
 #include "ui/base/theme.h"
+#include "ui/base/visible_text.h"
 #include "ui/chat/question_button.h"
-#include "ui/chat/visible_text.h"
 
 namespace palimpsest::ui {
 
@@ -72,23 +72,27 @@ void EmptyChat::update_texts()
     open_->setText(none ? tr("&Open a document…") : tr("&Open another document…"));
     sample_->setText(tr("&Read the sample"));
     sample_->setVisible(none);
-    try_->setText(tr("Try a question:"));
+    try_->setText(kind_ == Questions::Samples ? tr("Try a question:") : tr("You could ask:"));
     open_->setAccessibleName(tr("Open a document"));
     sample_->setAccessibleName(tr("Read the sample"));
     open_->setDefault(none);
 }
 
-void EmptyChat::set_questions(const QStringList& questions)
+void EmptyChat::set_questions(const QStringList& questions, Questions kind)
 {
-    if (questions == asked_) return; // keeps the focus on a button
+    if (questions == asked_ && kind == kind_) return; // keeps the focus on a button
     asked_ = questions;
+    kind_ = kind;
+    update_texts();
     while (QLayoutItem* item = questions_->takeAt(0)) {
         delete item->widget();
         delete item;
     }
     for (const QString& question : questions) {
         auto* button = new QuestionButton(question);
-        connect(button, &QPushButton::clicked, this, [this, question] { Q_EMIT question_chosen(question); });
+        const auto chosen =
+            kind == Questions::Samples ? &EmptyChat::question_chosen : &EmptyChat::question_suggested;
+        connect(button, &QPushButton::clicked, this, [this, chosen, question] { Q_EMIT(this->*chosen)(question); });
         questions_->addWidget(button);
     }
     try_->setVisible(!questions.isEmpty());

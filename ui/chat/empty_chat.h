@@ -17,12 +17,15 @@ public:
 
     // Title of the open document; empty: none is open, and the page offers to open one.
     void set_document(const QString& title);
-    void set_questions(const QStringList& questions); // sample questions, shown as buttons
+    // Shown as buttons. Sample questions are asked at once, suggested ones are put into the question field.
+    enum class Questions { Samples, Suggested };
+    void set_questions(const QStringList& questions, Questions kind = Questions::Samples);
 
 Q_SIGNALS:
     void open_wanted();
     void sample_wanted();
-    void question_chosen(const QString& question);
+    void question_chosen(const QString& question);    // a sample
+    void question_suggested(const QString& question); // a suggested one was chosen
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -37,6 +40,7 @@ private:
     QVBoxLayout* questions_;
     QString document_;
     QStringList asked_;
+    Questions kind_ = Questions::Samples; // of asked_
 };
 
 } // namespace palimpsest::ui

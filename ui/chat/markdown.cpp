@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "ui/chat/visible_text.h"
+#include "ui/base/visible_text.h"
 
 namespace palimpsest::ui {
 namespace {

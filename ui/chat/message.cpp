@@ -3,7 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 
-#include "ui/chat/visible_text.h"
+#include "ui/base/visible_text.h"
 
 namespace palimpsest::ui {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/chat/visible_text.h"
+#include "ui/base/visible_text.h"
 
 namespace palimpsest::ui {
 namespace {

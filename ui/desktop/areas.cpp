@@ -10,13 +10,13 @@
 #include "storage/session/store.h"
 #include "ui/base/quantity.h"
 #include "ui/base/theme.h"
+#include "ui/base/visible_text.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
 #include "ui/chat/empty_chat.h"
 #include "ui/chat/instructions.h"
 #include "ui/chat/question_field.h"
-#include "ui/chat/visible_text.h"
 #include "ui/compare/compare_control.h"
 #include "ui/compare/compare_view.h"
 #include "ui/desktop/link_question.h"
@@ -28,15 +28,16 @@
 #include "ui/map/lists.h"
 #include "ui/map/view.h"
 #include "ui/memory/memory_view.h"
+#include "ui/outline/outline_page.h"
+#include "ui/outline/suggested_questions.h"
 #include "ui/policy/policy_panel.h"
 
 namespace palimpsest::ui {
 namespace {
 
-// Returns the colours of the map, mixed with the background so that text on them stays legible.
-ShadeColors map_shades(const QPalette& palette)
+// Returns the colours of the map, mixed with the background.
+ShadeColors map_shades(const QPalette& palette, float strength)
 {
-    const float strength = is_dark(palette) ? 0.28F : 0.42F;
     const RetentionColors& colors = RetentionColors::of(is_dark(palette));
     const QColor ground = palette.color(QPalette::Base);
     return [&colors, ground, strength](double share) {
@@ -46,6 +47,18 @@ ShadeColors map_shades(const QPalette& palette)
         return QColor::fromRgbF(mix(ground.redF(), full.redF()), mix(ground.greenF(), full.greenF()),
                                 mix(ground.blueF(), full.blueF()));
     };
+}
+
+// So that text on them stays legible.
+ShadeColors shades_below_text(const QPalette& palette)
+{
+    return map_shades(palette, is_dark(palette) ? 0.28F : 0.42F);
+}
+
+// For the bars of the outline, on which no text stands.
+ShadeColors shades_of_bars(const QPalette& palette)
+{
+    return map_shades(palette, 0.7F);
 }
 
 std::vector<Highlight> highlights_of(const Provenance& provenance)
@@ -96,6 +109,7 @@ WindowAreas Areas::makers()
 {
     return {.chat = [this](QWidget* parent) { return chat_ = new ChatPage(parent); },
             .document = [this](QWidget* parent) { return document_ = new DocumentPage(parent); },
+            .outline = [this](QWidget* parent) { return outline_ = new OutlinePage(parent); },
             .compare = [this](QWidget* parent) { return compare_ = new CompareView(parent); },
             .map = [this](QWidget* parent) { return map_ = new RetentionView(parent); },
             .memory = [this](QWidget* parent) { return memory_ = new MemoryView(parent); },
@@ -123,6 +137,7 @@ void Areas::join(Workbench& bench)
         chat_->view()->set_reduced_motion(preferences.reduced_motion);
         policy_->set_defaults(preferences.new_session());
         chat_->instructions()->set_usual(preferences.system);
+        offer_questions();
     });
     chat_->composer()->set_enter_sends(bench.window().preferences().enter_sends);
     chat_->view()->set_reduced_motion(bench.window().preferences().reduced_motion);
@@ -131,6 +146,7 @@ void Areas::join(Workbench& bench)
     join_chat();
     join_questions();
     join_document();
+    join_outline();
     join_map();
     join_policy();
     new CompareControl(bench.engine(), *compare_, compare_); // owned by the widget, so destroyed with the window
@@ -189,14 +205,28 @@ void Areas::join_document()
     connect(document_, &DocumentPage::failed, this,
             [this](const QString& sentence) { bench_->window().tell(MessageBar::Kind::Failure, sentence); });
     connect(&bench_->window(), &MainWindow::find_wanted, document_, [this] { document_->find_bar()->open({}); });
-    document_->set_shades(map_shades(document_->palette()));
+    document_->set_shades(shades_below_text(document_->palette()));
     document_->installEventFilter(this);
+}
+
+void Areas::join_outline()
+{
+    EngineThread* engine = &bench_->engine();
+    connect(outline_, &OutlinePage::place_wanted, this, &Areas::show_place);
+    connect(outline_, &OutlinePage::notes_wanted, engine, &EngineThread::write_notes);
+    connect(outline_, &OutlinePage::open_wanted, bench_->window().actions()[ActionId::OpenFiles],
+            &QAction::trigger);
+    connect(engine, &EngineThread::note_written, outline_, &OutlinePage::add_note);
+    outline_->set_shades(shades_of_bars(outline_->palette()));
+    outline_->installEventFilter(this);
 }
 
 bool Areas::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == document_ && event->type() == QEvent::PaletteChange)
-        document_->set_shades(map_shades(document_->palette()));
+    if (event->type() == QEvent::PaletteChange) {
+        if (watched == document_) document_->set_shades(shades_below_text(document_->palette()));
+        if (watched == outline_) outline_->set_shades(shades_of_bars(outline_->palette()));
+    }
     return QObject::eventFilter(watched, event);
 }
 
@@ -243,12 +273,14 @@ void Areas::show_frame(const Frame& frame)
 {
     chat_->show_frame(frame);
     memory_->show_frame(frame);
+    outline_->show_frame(frame);
     if (frame.kept != kept_) {
         kept_ = frame.kept;
         telemetry_ = frame.telemetry;
         map_->set_map(kept_, frame.tokens_total);
         map_->exporter().set_writers(writers_of(facts_, telemetry_));
         document_->set_kept(kept_);
+        outline_->set_kept(kept_);
         if (facts_) set_pin_terms(frame.telemetry);
     }
 }
@@ -268,6 +300,7 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
         mark_sources({}, {});
     }
     chat_->show_session(facts_);
+    outline_->show_session(facts_.get());
     const auto computed = is_computed(facts_.get()) ? facts_ : nullptr;
     policy_->set_session(computed);
     compare_->set_session(computed);
@@ -287,6 +320,11 @@ void Areas::offer_questions()
     EmptyChat* start = chat_->start();
     const bool has_document = facts_ && !facts_->documents.empty();
     start->set_document(has_document ? QString::fromStdString(facts_->documents.front().info.title) : QString());
+    const bool is_read = has_document && facts_->tokens_read >= facts_->tokens_in_input;
+    const bool is_shown = facts_ && facts_->turns.empty();
+    if (is_read && is_shown && !facts_->notes.empty() && bench_->window().preferences().suggests_questions)
+        if (const QStringList suggested = suggested_questions(outline_rows(*facts_)); !suggested.isEmpty())
+            return start->set_questions(suggested, EmptyChat::Questions::Suggested);
     start->set_questions(has_document ? QStringList{tr("What is this text about?"), tr("Who is named in it?"),
                                                     tr("How does it end?")}
                                       : QStringList());
@@ -394,14 +432,18 @@ bool Areas::reads(const SearchHit& hit) const
                                [&](const DocumentPart& part) { return part.info.id == hit.document; });
 }
 
+// Marks the words of a passage.
 void Areas::show_found(const SearchHit& hit)
 {
     bench_->window().show_tab(Tab::Document);
-    text_->locate(hit.document, {hit.match.byte, hit.match.byte + hit.match.bytes}, this,
-                  [this](StreamRange match) {
-                      document_->show_match(match);
-                      map_->show_tokens(match);
-                  });
+    const auto words = std::make_shared<std::vector<StreamRange>>();
+    for (const ByteRange& bytes : hit.found)
+        text_->locate(hit.document, bytes, this, [this, words, count = hit.found.size()](StreamRange word) {
+            words->push_back(word);
+            if (words->size() < count) return;
+            document_->show_matches(*words);
+            map_->show_tokens({words->front().first, words->back().last});
+        });
 }
 
 // Shows a message. A turn shows the newest answer to its question; the older ones are its earlier versions.

@@ -1,5 +1,5 @@
-// Creates the areas of the window (chat, document, map, memory, policy, comparison), and connects them with each
-// other and with the engine.
+// Creates the areas of the window (chat, document, outline, map, memory, policy, comparison), and connects them
+// with each other and with the engine.
 #pragma once
 
 #include <QObject>
@@ -16,6 +16,7 @@ class CompareControl;
 class CompareView;
 class DocumentPage;
 class MemoryView;
+class OutlinePage;
 class PolicyPanel;
 class RetentionView;
 
@@ -31,6 +32,7 @@ public:
 
     ChatPage* chat() const { return chat_; }
     DocumentPage* document() const { return document_; }
+    OutlinePage* outline() const { return outline_; }
     RetentionView* map() const { return map_; }
     CompareView* compare() const { return compare_; }
     MemoryView* memory() const { return memory_; }
@@ -43,6 +45,7 @@ private:
     void join_chat();
     void join_questions();
     void join_document();
+    void join_outline();
     void join_map();
     void join_policy();
 
@@ -73,6 +76,7 @@ private:
     Workbench* bench_ = nullptr;
     ChatPage* chat_ = nullptr;
     DocumentPage* document_ = nullptr;
+    OutlinePage* outline_ = nullptr;
     RetentionView* map_ = nullptr;
     CompareView* compare_ = nullptr;
     MemoryView* memory_ = nullptr;

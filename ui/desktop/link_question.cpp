@@ -6,7 +6,7 @@
 #include <QPushButton>
 #include <QUrl>
 
-#include "ui/chat/visible_text.h"
+#include "ui/base/visible_text.h"
 
 namespace palimpsest::ui {
 namespace {

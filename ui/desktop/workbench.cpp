@@ -47,6 +47,7 @@ void Workbench::connect_requests()
     connect(w, &MainWindow::duplicate_wanted, e, &EngineThread::fork_session);
     connect(w, &MainWindow::export_wanted, e, &EngineThread::export_session);
     connect(w, &MainWindow::import_wanted, e, &EngineThread::import_session);
+    connect(w, &MainWindow::index_wanted, e, &EngineThread::index_documents);
     connect(w, &MainWindow::model_wanted, e, &EngineThread::load_model);
     connect(w, &MainWindow::stop_wanted, e, &EngineThread::stop);
     connect(w, &MainWindow::regenerate_wanted, e, &EngineThread::regenerate);
@@ -145,7 +146,7 @@ NewSession Workbench::new_session() const
 void Workbench::show_frame()
 {
     if (auto frame = engine_.frame()) frame_ = std::move(frame);
-    const bool reads = frame_->activity == Activity::Reading;
+    const bool reads = frame_->activity == Activity::Reading || frame_->activity == Activity::WritingNotes;
     window_.set_frame(*frame_);
     notifier_->set_running(frame_->activity != Activity::Idle && frame_->activity != Activity::Saving,
                            frame_->what);
@@ -201,6 +202,7 @@ void Workbench::apply(const Preferences& preferences)
 {
     engine_.set_sampling(preferences.sampling, preferences.max_tokens);
     engine_.set_rereads(preferences.rereads);
+    engine_.set_writes_notes(preferences.writes_notes);
 }
 
 void Workbench::empty()

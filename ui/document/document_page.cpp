@@ -286,11 +286,13 @@ void DocumentPage::show_range(StreamRange range)
     view_->show_range(range);
 }
 
-void DocumentPage::show_match(StreamRange match)
+void DocumentPage::show_matches(const std::vector<StreamRange>& matches)
 {
-    view_->set_current_match(match);
-    view_->set_caret(match.first);
-    show_range(match);
+    if (!find_->isHidden()) find_->close_bar(); // it marks matches of its own
+    view_->set_matches(matches);
+    view_->set_current_match(matches.front());
+    view_->set_caret(matches.front().first);
+    show_range({matches.front().first, matches.back().last});
 }
 
 void DocumentPage::set_fade_record(FadeRecord record, int32_t layers, int32_t chunk)

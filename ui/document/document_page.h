@@ -43,8 +43,9 @@ public:
     // `note`: a sentence about all highlights, shown above the text.
     void set_highlights(std::vector<Highlight> highlights, const QString& note);
     void show_range(StreamRange range); // also moves the time bar to the newest state
-    // Like show_range(), for a match that another area found: the frame stays until the next match is set.
-    void show_match(StreamRange match);
+    // Like show_range(), for matches that another area found (ascending, at least one): they stay marked, the first
+    // as the current one, until other matches are set. Closes the find bar.
+    void show_matches(const std::vector<StreamRange>& matches);
     // Sets the fade record of the session. A worker thread builds its index, unless the shown index is of the same
     // record. A record without `read` disables the time bar.
     void set_fade_record(FadeRecord record, int32_t layers, int32_t chunk);

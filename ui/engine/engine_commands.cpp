@@ -93,6 +93,11 @@ CommandId EngineThread::set_system(const QString& system)
     return worker_->add(Activity::Saving, {}, [=](Worker& worker) { worker.set_system(system); });
 }
 
+CommandId EngineThread::write_notes()
+{
+    return worker_->add(Activity::WritingNotes, {}, [](Worker& worker) { worker.write_notes(); });
+}
+
 CommandId EngineThread::store_turns()
 {
     return worker_->add(Activity::Saving, {}, [](Worker& worker) { worker.store_turns(); });
@@ -139,6 +144,11 @@ CommandId EngineThread::remove_session(const QString& name)
     return worker_->add_library_command([=](LibraryCommands& library) { library.remove_session(name); }, name);
 }
 
+CommandId EngineThread::index_documents()
+{
+    return worker_->add(Activity::Indexing, {}, [](Worker& worker) { worker.index_documents(); });
+}
+
 CommandId EngineThread::run(const QString& what, std::function<void(Tools&)> work)
 {
     return worker_->add(Activity::Reading, what, [work = std::move(work)](Worker& worker) { worker.run(work); });
@@ -173,6 +183,11 @@ void EngineThread::set_sampling(const engine::SamplerOptions& sampling, int max_
 void EngineThread::set_rereads(bool rereads)
 {
     worker_->sampling().set_rereads(rereads);
+}
+
+void EngineThread::set_writes_notes(bool writes_notes)
+{
+    worker_->sampling().set_writes_notes(writes_notes);
 }
 
 } // namespace palimpsest::ui

@@ -73,6 +73,7 @@ public:
     CommandId branch(int64_t message, const QString& text); // asks `text` in a fork from before that question
     CommandId undo();
     CommandId set_system(const QString& system); // of the open session; REQUIRES: it has read nothing yet
+    CommandId write_notes();                     // the missing ones on what the open session has read
     CommandId store_turns();                     // retries to store turns (SessionFacts::not_stored)
     CommandId pin(StreamRange range, const QString& label);
     CommandId unpin(StreamRange range);
@@ -83,6 +84,7 @@ public:
     CommandId rename_session(const QString& name, const QString& to);
     CommandId fork_session(const QString& name, const QString& to);
     CommandId remove_session(const QString& name); // permanently
+    CommandId index_documents();                   // those that lack passages; afterwards emits library_changed
     // Runs other work as a command on the engine thread, such as a comparison; Tools is what it can use there.
     struct Tools;
     CommandId run(const QString& what, std::function<void(Tools&)> work);
@@ -94,6 +96,8 @@ public:
 
     void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
     void set_rereads(bool rereads); // whether questions read passages again (RereadMode::Auto)
+    void
+    set_writes_notes(bool writes_notes); // whether notes are written while documents are read, from the next on
 
 Q_SIGNALS:
     void frame_changed();
@@ -106,6 +110,7 @@ Q_SIGNALS:
     void finished(quint64 id, bool cancelled);
     void failed(quint64 id, const palimpsest::ui::Failure& failure);
     void noted(const QString& sentence);
+    void note_written(const palimpsest::storage::Note& note); // on a document of the open session
     void device_lost(const QString& device);
     void reading_finished(const QString& what, bool complete); // false: stopped, and can be resumed
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <set>
 #include <unordered_map>
 
+#include "storage/notes/notes.h"
 #include "storage/session/retention_report.h"
 #include "storage/session/session_settings.h"
 #include "ui/base/utf8.h"
@@ -63,9 +66,10 @@ using Waiting = std::function<const storage::Message*(size_t part)>;
 
 class Teller {
 public:
-    Teller(SessionFacts& facts, storage::Store& store, const std::map<int64_t, Provenance>& provenances)
-        : facts_(facts), store_(store), provenances_(provenances), stored_(store.conversations.messages(facts.id)),
-          messages_(stored_)
+    Teller(SessionFacts& facts, storage::Store& store, const std::map<int64_t, Provenance>& provenances,
+           DocumentStretches& stretches)
+        : facts_(facts), store_(store), provenances_(provenances), stretches_(stretches),
+          stored_(store.conversations.messages(facts.id)), messages_(stored_)
     {
     }
 
@@ -76,10 +80,15 @@ public:
             const storage::StreamPart& part = stream[i];
             const StreamRange range{begin, begin + tokens_of(part)};
             begin = range.last;
-            if (const auto* document = storage::document_in(part))
+            if (const auto* document = storage::document_in(part)) {
                 facts_.documents.push_back({.info = store_.library.get(document->id),
                                             .range = range,
-                                            .sections = store_.library.sections(document->id)});
+                                            .sections = store_.library.sections(document->id),
+                                            .stretches = stretches_.of(document->id, store_)});
+                if (noted_.insert(document->id).second) // a document can be in the stream twice
+                    std::ranges::move(storage::Notes(store_.database).of(facts_.id, document->id),
+                                      std::back_inserter(facts_.notes));
+            }
             const auto* part_message = storage::message_in(part);
             if (!part_message) continue;
             const storage::Message* message = waiting(i);
@@ -91,6 +100,7 @@ public:
     }
 
 private:
+    std::set<int64_t> noted_; // documents whose notes were told
     Turn turn_of(const storage::Message& message, int64_t id, StreamRange range) const
     {
         Turn turn{.message = id,
@@ -111,6 +121,7 @@ private:
     SessionFacts& facts_;
     storage::Store& store_;
     const std::map<int64_t, Provenance>& provenances_;
+    DocumentStretches& stretches_;
     const std::vector<storage::Message> stored_;
     const Messages messages_;
     const storage::Message* asked_ = nullptr; // the last question so far
@@ -153,7 +164,7 @@ uint64_t document_tokens_read(const std::vector<DocumentPart>& documents, uint64
 }
 
 SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bool saved,
-                      const std::map<int64_t, Provenance>& provenances)
+                      const std::map<int64_t, Provenance>& provenances, DocumentStretches& stretches)
 {
     const engine::ModelConfig& model = session.model().config();
     const auto report = report_of(session, saved);
@@ -175,13 +186,14 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
                        .has_begun = !session.is_new(),
                        .report = report};
     if (session.why_waiting()) facts.not_stored = not_stored(*session.why_waiting());
-    Teller(facts, store, provenances).tell(session.parts(), [&](size_t part) {
+    Teller(facts, store, provenances, stretches).tell(session.parts(), [&](size_t part) {
         return session.waiting_message(part);
     });
     return facts;
 }
 
-SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why)
+SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why,
+                          DocumentStretches& stretches)
 {
     SessionFacts facts{.id = session.id,
                        .name = text_of(session.name),
@@ -195,7 +207,9 @@ SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& s
                        .text_only = why,
                        .has_begun = true};
     tell_settings(facts, session);
-    Teller(facts, store, {}).tell(store.conversations.stream(session.id), [](size_t) { return nullptr; });
+    Teller(facts, store, {}, stretches).tell(store.conversations.stream(session.id), [](size_t) {
+        return nullptr;
+    });
     for (const DocumentPart& document : facts.documents)
         facts.tokens_in_input += document.range.last - document.range.first;
     const auto states = store.snapshots.of(session.id);

@@ -11,7 +11,7 @@
 
 namespace palimpsest::ui {
 
-enum class Activity { Idle, LoadingModel, Opening, Reading, Answering, Saving };
+enum class Activity { Idle, LoadingModel, Opening, Reading, WritingNotes, Answering, Saving, Indexing };
 
 struct Frame {
     uint64_t number = 0; // increases with every frame
@@ -20,6 +20,7 @@ struct Frame {
     std::optional<double> share, seconds_left; // progress of the activity, 0 to 1; time left
     double tokens_per_second = 0;
     uint64_t tokens_total = 0;                        // tokens of the stream after the activity; 0: unknown
+    uint64_t notes = 0, notes_wanted = 0;             // written so far, and in the end; 0: not WritingNotes
     engine::Telemetry telemetry;                      // of the open session
     std::shared_ptr<const engine::RetentionMap> kept; // of the open session; null: no session is open
     QString answer;                                   // the answer so far, while Answering

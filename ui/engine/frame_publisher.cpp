@@ -53,6 +53,14 @@ void FramePublisher::end_activity()
 void FramePublisher::clear_progress()
 {
     frame_.share = frame_.seconds_left = std::nullopt;
+    frame_.notes = frame_.notes_wanted = 0;
+}
+
+void FramePublisher::set_notes(uint64_t notes, uint64_t wanted)
+{
+    frame_.notes = notes;
+    frame_.notes_wanted = wanted;
+    if (wanted > 0) frame_.share = static_cast<double>(notes) / static_cast<double>(wanted);
 }
 
 void FramePublisher::set_progress(const storage::ReadingProgress& reading)

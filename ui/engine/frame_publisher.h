@@ -32,6 +32,8 @@ public:
     void set_share(double share) { frame_.share = share; }
     void set_seconds_left(std::optional<double> seconds) { frame_.seconds_left = seconds; }
     void set_progress(const storage::ReadingProgress& reading);
+    // While notes are written: how many there are, and will be.
+    void set_notes(uint64_t notes, uint64_t wanted);
     void append_answer(const QString& text) { frame_.answer += text; }
 
     // Copies telemetry and retained-token map of the open session into the frame.

@@ -22,8 +22,9 @@ Error why_text_only(const storage::SessionInfo& session, const Error& model)
 
 } // namespace
 
-OpenSession::OpenSession(UserDatabase& database, LoadedModel& model, storage::Listener& listener)
-    : database_(database), model_(model), listener_(listener)
+OpenSession::OpenSession(UserDatabase& database, LoadedModel& model, const SamplingRequest& wanted,
+                         storage::Listener& listener)
+    : database_(database), model_(model), wanted_(wanted), listener_(listener)
 {
 }
 
@@ -73,9 +74,9 @@ std::shared_ptr<const SessionFacts> OpenSession::facts()
 {
     if (text_only_)
         return std::make_shared<const SessionFacts>(
-            stored_facts(text_only_->session, database_.store(), shown(text_only_->why)));
+            stored_facts(text_only_->session, database_.store(), shown(text_only_->why), stretches_));
     if (!session_) return nullptr;
-    SessionFacts facts = facts_of(*session_, store(), is_saved_, provenances_);
+    SessionFacts facts = facts_of(*session_, store(), is_saved_, provenances_, stretches_);
     if (!is_saved_) facts.id = -unsaved_->number;
     return std::make_shared<const SessionFacts>(std::move(facts));
 }
@@ -91,6 +92,7 @@ storage::StoredOptions OpenSession::options_for(const NewSession& request) const
     options.choice.budget = request.budget.toStdString();
     options.choice.chunk = request.chunk;
     options.choice.system = request.system.toStdString();
+    options.notes = wanted_.note_mode();
     options.talks = true;
     options.tells_catching_up = true;
     options.stays_empty = true;
@@ -146,6 +148,7 @@ DetachedSession OpenSession::detach()
     detached.unsaved = std::move(unsaved_);
     detached.text_only = std::exchange(text_only_, std::nullopt);
     detached.provenances = std::exchange(provenances_, {});
+    stretches_.forget();
     is_saved_ = true;
     return detached;
 }
@@ -178,6 +181,7 @@ void OpenSession::discard()
     } catch (const Error&) {
         // Ignored: the original error is reported, and an empty session is harmless.
     }
+    stretches_.forget();
     is_saved_ = true;
 }
 
@@ -186,6 +190,7 @@ void OpenSession::close()
     session_.reset();
     text_only_.reset();
     provenances_.clear();
+    stretches_.forget();
 }
 
 void OpenSession::rename(const std::string& name)

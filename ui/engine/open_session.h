@@ -15,8 +15,10 @@
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 #include "ui/engine/detached_session.h"
+#include "ui/engine/document_stretches.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/engine/loaded_model.h"
+#include "ui/engine/sampling_request.h"
 #include "ui/engine/session_facts.h"
 #include "ui/engine/user_database.h"
 
@@ -25,7 +27,8 @@ namespace palimpsest::ui {
 class OpenSession {
 public:
     // The arguments must outlive this object.
-    OpenSession(UserDatabase& database, LoadedModel& model, storage::Listener& listener);
+    OpenSession(UserDatabase& database, LoadedModel& model, const SamplingRequest& wanted,
+                storage::Listener& listener);
 
     storage::StoredSession* session() { return session_.get(); } // null: none is open, or only its text
     storage::StoredSession& require_session();                   // throws Error if none is open, or only its text
@@ -34,10 +37,11 @@ public:
     bool is_saved() const { return is_saved_; }
     bool is_open(const QString& name) const; // a saved session of this name
     bool is_open_or_opening(const QString& name) const { return is_open(name) || opening_ == name; }
-    QString name() const;                                // REQUIRES: is_any_open
-    std::string compute() const;                         // its product type; the default if none is open
-    bool is_made_with(const engine::Model& model) const; // false: none is open, or one of another model
-    std::shared_ptr<const SessionFacts> facts();         // null: none is open
+    QString name() const;                                 // REQUIRES: is_any_open
+    std::string compute() const;                          // its product type; the default if none is open
+    bool is_made_with(const engine::Model& model) const;  // false: none is open, or one of another model
+    std::shared_ptr<const SessionFacts> facts();          // null: none is open
+    DocumentStretches& stretches() { return stretches_; } // of the documents of store()
     storage::StoredOptions options_for(const NewSession& request) const;
 
     // begin, open and reopen REQUIRE that no session is open. begin may load the model again, because new sessions
@@ -63,6 +67,7 @@ private:
 
     UserDatabase& database_;
     LoadedModel& model_;
+    const SamplingRequest& wanted_;
     storage::Listener& listener_;
 
     std::unique_ptr<UnsavedStore> unsaved_; // outlives session_
@@ -72,6 +77,7 @@ private:
     std::optional<TextOnlySession> text_only_;  // set instead of session_
     QString opening_;                           // the session being opened; empty: none
     std::map<int64_t, Provenance> provenances_; // by answer
+    DocumentStretches stretches_;
 };
 
 } // namespace palimpsest::ui

@@ -1,11 +1,12 @@
-// How answers are wanted: sampling, length, and whether passages are read again. Set by the window's thread, read
-// by the engine thread.
+// How answers and notes are wanted: sampling, length, whether passages are read again, and whether notes are
+// written while reading. Set by the window's thread, read by the engine thread.
 #pragma once
 
 #include <mutex>
 
 #include "engine/session/sampler.h"
 #include "storage/session/rereading.h"
+#include "storage/session/session_context.h"
 
 namespace palimpsest::ui {
 
@@ -34,6 +35,16 @@ public:
         return {.mode = rereads_ ? storage::RereadMode::Auto : storage::RereadMode::Never,
                 .rank_seconds = storage::RereadOptions::default_rank_seconds};
     }
+    void set_writes_notes(bool writes_notes)
+    {
+        const std::lock_guard lock(mutex_);
+        writes_notes_ = writes_notes;
+    }
+    storage::NoteMode note_mode() const // while documents are read
+    {
+        const std::lock_guard lock(mutex_);
+        return writes_notes_ ? storage::NoteMode::Always : storage::NoteMode::Never;
+    }
     int max_tokens() const
     {
         const std::lock_guard lock(mutex_);
@@ -48,6 +59,7 @@ private:
     engine::SamplerOptions sampling_{.temperature = chat_temperature};
     int max_tokens_ = 0;
     bool rereads_ = true;
+    bool writes_notes_ = false;
 };
 
 } // namespace palimpsest::ui

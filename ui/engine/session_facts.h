@@ -11,6 +11,7 @@
 #include "engine/session/session_options.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
+#include "storage/notes/note.h"
 
 namespace palimpsest::storage {
 struct RetentionReport;
@@ -70,6 +71,8 @@ struct DocumentPart {
     storage::DocumentInfo info;
     StreamRange range;
     std::vector<storage::Section> sections; // token numbers relative to the document
+    // What notes are about, in order, relative to the document; null: it has no passages yet.
+    std::shared_ptr<const std::vector<storage::Stretch>> stretches{};
 };
 
 struct SessionFacts {
@@ -80,6 +83,7 @@ struct SessionFacts {
     QString policy;                 // resolved, in the syntax of --policy
     std::vector<DocumentPart> documents;
     std::vector<Turn> turns;
+    std::vector<storage::Note> notes{}; // on the documents, in order
     std::vector<storage::Pin> pins;
     uint64_t tokens_in_input = 0, tokens_read = 0; // tokens of documents
     bool saved = true;                             // false: incognito, nothing is written to disk

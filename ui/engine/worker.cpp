@@ -10,7 +10,9 @@
 #include "kernels/base/error.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/document.h"
+#include "storage/session/document_indexing.h"
 #include "storage/session/model_choice.h"
+#include "storage/session/scoped_value.h"
 #include "storage/stream_part.h"
 #include "ui/base/wording.h"
 #include "ui/engine/session_name.h"
@@ -33,13 +35,29 @@ std::pair<size_t, std::optional<int64_t>> end_of_stream(const storage::StoredSes
     return {parts.size(), newest ? newest->id : std::nullopt};
 }
 
+// Lets a session write notes for the lifetime of this object.
+class WritesNotes {
+public:
+    explicit WritesNotes(storage::StoredSession& session) : session_(session), before_(session.note_mode())
+    {
+        session.set_notes(storage::NoteMode::Always);
+    }
+    ~WritesNotes() { session_.set_notes(before_); }
+    WritesNotes(const WritesNotes&) = delete;
+    WritesNotes& operator=(const WritesNotes&) = delete;
+
+private:
+    storage::StoredSession& session_;
+    storage::NoteMode before_;
+};
+
 } // namespace
 
 EngineThread::Worker::Worker(EngineThread& owner, const QString& database)
     : owner_(owner), loop_(owner), frames_(loop_.queue(), [this] { Q_EMIT owner_.frame_changed(); }),
       model_(loop_, frames_,
              [this](const QString& name, const QString& device) { Q_EMIT owner_.model_changed(name, device); }),
-      database_(database, *this), open_(database_, model_, *this), sources_(open_, *this),
+      database_(database, *this), open_(database_, model_, sampling_, *this), sources_(open_, *this),
       library_(owner, loop_, database_, open_, [this] { publish_facts(); }), thread_([this] { run_loop(); })
 {
 }
@@ -144,12 +162,29 @@ void EngineThread::Worker::progress(const storage::ReadingProgress& reading, con
 {
     loop_.run_interleaved();
     frames_.set_progress(reading);
-    if (open_.session() && open_.session()->parts().size() != parts_published_) { // a document was added
-        publish_facts();
-        Q_EMIT owner_.library_changed();
-    }
+    publish_new_parts();
     frames_.update_retention_if_due(session);
     frames_.publish_frame_if_due();
+}
+
+// Called while a document is read.
+void EngineThread::Worker::publish_new_parts()
+{
+    if (!open_.session() || open_.session()->parts().size() == parts_published_) return;
+    publish_facts();
+    Q_EMIT owner_.library_changed();
+}
+
+void EngineThread::Worker::noted(const storage::Note& note, storage::Store& /*store*/)
+{
+    loop_.run_interleaved();
+    publish_new_parts();
+    Q_EMIT owner_.note_written(note);
+    if (!note_progress_) return;
+    note_progress_->add_note();
+    frames_.set_notes(note_progress_->notes(), note_progress_->wanted());
+    frames_.set_seconds_left(note_progress_->seconds_left());
+    frames_.publish_frame();
 }
 
 // ---- the model
@@ -315,6 +350,7 @@ void EngineThread::Worker::read_text(const QString& title, const QString& text, 
 void EngineThread::Worker::run_reading(const QString& what, const std::function<void()>& read)
 {
     frames_.begin_reading(what);
+    open_.require_session().set_notes(sampling_.note_mode()); // the setting may have changed since it was opened
     try {
         change_and_publish(read);
     } catch (const storage::Interrupted&) {
@@ -436,6 +472,23 @@ void EngineThread::Worker::set_system(const QString& system)
     publish_facts();
 }
 
+void EngineThread::Worker::write_notes()
+{
+    storage::StoredSession& session = open_.require_session();
+    if (!storage::index_documents(open_.store(), storage::documents_in(session.stream()), *this, stop()))
+        throw storage::Interrupted{Text("Stopped. The notes that were written are kept.")};
+    const storage::ScopedValue progress(note_progress_,
+                                        std::optional(NoteProgress::of(session, open_.store(), open_.stretches())));
+    frames_.set_notes(note_progress_->notes(), note_progress_->wanted());
+    frames_.publish_frame();
+    const WritesNotes writes(session);
+    try {
+        change_and_publish([&] { session.complete_notes(); });
+    } catch (const storage::Interrupted&) {
+        throw storage::Interrupted{Text("Stopped. The notes that were written are kept.")};
+    }
+}
+
 void EngineThread::Worker::store_turns()
 {
     open_.require_session().store_turns();
@@ -469,6 +522,17 @@ void EngineThread::Worker::change_policy(const NewSession& request, bool from_th
 }
 
 // ---- other work
+
+void EngineThread::Worker::index_documents()
+{
+    storage::Store& store = database_.store();
+    std::vector<int64_t> documents;
+    for (const storage::DocumentInfo& info : store.library.list())
+        documents.push_back(info.id);
+    storage::index_documents(store, documents, *this, stop());
+    if (open_.session()) publish_facts(); // its sections are known now
+    Q_EMIT owner_.library_changed();
+}
 
 void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
 {

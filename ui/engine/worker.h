@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "ui/engine/frame_publisher.h"
 #include "ui/engine/library_commands.h"
 #include "ui/engine/loaded_model.h"
+#include "ui/engine/note_progress.h"
 #include "ui/engine/open_session.h"
 #include "ui/engine/sampling_request.h"
 #include "ui/engine/user_database.h"
@@ -59,10 +61,12 @@ public:
     void branch(int64_t message, const QString& text);
     void undo();
     void set_system(const QString& system);
+    void write_notes();
     void store_turns();
     void pin(StreamRange range, const QString& label);
     void unpin(StreamRange range);
     void change_policy(const NewSession& request, bool from_the_start);
+    void index_documents();
     void run(const std::function<void(Tools&)>& work);
 
 private:
@@ -74,12 +78,14 @@ private:
     {
         sources_.set_found(passages);
     }
+    void noted(const storage::Note& note, storage::Store& store) override;
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return loop_.stop(); }
 
     void run_loop();
     void publish_after_command();
     std::shared_ptr<const SessionFacts> publish_facts();
+    void publish_new_parts();
     void publish_answer();
 
     void ensure_model();
@@ -110,7 +116,8 @@ private:
     OpenSession open_;
     AnswerSources sources_;
     LibraryCommands library_;
-    size_t parts_published_ = 0; // parts of the stream in the last published facts
+    size_t parts_published_ = 0;                // parts of the stream in the last published facts
+    std::optional<NoteProgress> note_progress_; // while the missing notes are written
 
     std::jthread thread_; // last, so that it ends before the other members are destroyed
 };

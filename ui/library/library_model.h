@@ -30,6 +30,7 @@ public:
     void set_hidden(const QSet<qint64>& sessions);
     // `name`: the open session, or empty. While the open session computes, it is not shown as unfinished.
     void set_open_session(const QString& name, bool computes);
+    const QString& open_session() const { return open_; }
 
     QModelIndex index_of(const QString& session) const;
     QStringList all_sessions() const;      // includes hidden ones, whose names are still in use

@@ -8,6 +8,8 @@
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
+#include "storage/passages/passage_places.h"
+#include "storage/passages/passage_text_search.h"
 #include "storage/snapshots.h"
 #include "ui/base/utf8.h"
 #include "ui/engine/failure.h"
@@ -111,11 +113,12 @@ void LibraryReader::refresh()
     wake_.notify_all();
 }
 
-void LibraryReader::search(const QString& text)
+void LibraryReader::search(const QString& text, const QString& open_session)
 {
     const std::lock_guard lock(mutex_);
     ++search_;
-    search_wanted_ = text.trimmed().isEmpty() ? std::nullopt : std::optional(text.trimmed());
+    search_wanted_.reset();
+    if (!text.trimmed().isEmpty()) search_wanted_ = {text, open_session}; // a space at its end ends a word
     wake_.notify_all();
 }
 
@@ -129,10 +132,10 @@ void LibraryReader::work(const std::stop_token& stop)
             lock.unlock();
             read_contents();
         } else {
-            const QString text = *std::exchange(search_wanted_, std::nullopt);
+            const Wanted wanted = *std::exchange(search_wanted_, std::nullopt);
             const uint64_t number = search_;
             lock.unlock();
-            look_for(text, number);
+            look_for(wanted, number);
         }
     }
 }
@@ -184,120 +187,145 @@ void LibraryReader::tell(uint64_t search, Signal&& signal)
 
 namespace {
 
-// One search through the whole database: first the messages, which are short, then the documents.
+// One search through the whole database: first the messages, then the documents.
 class Searching {
 public:
     Searching(storage::Database& db, const QString& text, std::function<bool()> go_on,
               std::function<void(std::vector<SearchHit>, const SearchProgress&)> tell)
-        : db_(db), go_on_(std::move(go_on)), tell_(std::move(tell))
+        : db_(db), query_(storage::text_query(text.toStdString())), go_on_(std::move(go_on)), tell_(std::move(tell))
     {
         progress_.text = text;
     }
 
-    void run()
+    void run(const QString& open_session)
     {
-        const auto sessions = storage::Conversations(db_).list();
-        const auto documents = storage::Library(db_).list();
-        progress_.texts = sessions.size() + documents.size();
+        auto sessions = storage::Conversations(db_).list();
+        const auto is_open = [&](const storage::SessionInfo& info) { return text_of(info.name) == open_session; };
+        std::stable_partition(sessions.begin(), sessions.end(), is_open);
+        progress_.sessions = sessions.size();
         for (const storage::SessionInfo& info : sessions) {
             if (!go_on_()) return;
-            search_one([&] { search_said(info); });
+            search_session(info);
         }
-        for (const storage::DocumentInfo& info : documents) {
-            if (!go_on_()) return;
-            search_one([&] { search_document(info); });
+        search_documents();
+    }
+
+private:
+    // Skips a session that is damaged or was deleted meanwhile.
+    void search_session(const storage::SessionInfo& info)
+    {
+        try {
+            for (const storage::StreamPart& part : storage::Conversations(db_).stream(info.id))
+                if (const auto* document = storage::document_in(part)) readers_.emplace_back(document->id, info);
+            search_messages(info);
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::NotFound) ++progress_.sessions_unreadable;
         }
+        ++progress_.sessions_searched;
+        hand_over();
+    }
+
+    void search_messages(const storage::SessionInfo& info)
+    {
+        const auto messages = storage::Conversations(db_).messages(info.id);
+        std::map<int64_t, int> answers; // by parent: how many answers the loop has yet to reach
+        std::vector<std::string> texts;
+        for (const storage::Message& message : messages) {
+            if (message.parent) ++answers[*message.parent];
+            texts.push_back(message.damaged ? std::string() : message.text);
+        }
+        const auto found = storage::found_in(query_, texts);
+        for (size_t i = 0; i < messages.size(); ++i) {
+            const int64_t parent = messages[i].parent.value_or(0);
+            const int newer = messages[i].parent ? --answers[parent] : 0;
+            if (found[i].empty()) continue;
+            progress_.has_all_messages = progress_.messages < LibraryReader::max_messages;
+            if (!progress_.has_all_messages) return;
+            ++progress_.messages;
+            found_.push_back({.session = text_of(info.name),
+                              .session_id = info.id,
+                              .title = {},
+                              .section = {},
+                              .found = {},
+                              .message = messages[i].id,
+                              .parent = parent,
+                              .newer = newer,
+                              .snippet = snippet_of(texts[i], found[i])});
+        }
+    }
+
+    // The documents to search, each with the first session that has it, or a copy of it.
+    std::map<int64_t, storage::SessionInfo> searched_documents() const
+    {
+        std::map<int64_t, storage::DocumentInfo> infos;
+        for (const storage::DocumentInfo& info : storage::Library(db_).list())
+            infos.emplace(info.id, info);
+        std::map<QString, int64_t> copies;
+        std::map<int64_t, storage::SessionInfo> searched;
+        for (const auto& [document, session] : readers_) {
+            const auto info = infos.find(document);
+            if (info == infos.end()) continue;
+            if (copies.try_emplace(identity(info->second), document).first->second == document)
+                searched.try_emplace(document, session);
+        }
+        return searched;
+    }
+
+    void search_documents()
+    {
+        const auto searched = searched_documents();
+        std::vector<int64_t> documents;
+        documents.reserve(searched.size());
+        for (const auto& [document, session] : searched)
+            documents.push_back(document);
+        const auto hits =
+            storage::search_passage_texts(db_, query_, documents, LibraryReader::max_passages, go_on_);
+        if (!hits) return;
+        storage::Library library(db_);
+        storage::PassagePlaces places(library);
+        for (const storage::TextHit& hit : hits->best)
+            found_.push_back(hit_of(hit, searched.at(hit.passage.document), places));
+        progress_.passages = hits->best.size();
+        progress_.passages_found = hits->passages;
+        progress_.has_all_words = hits->has_all_terms;
+        progress_.documents_unindexed = hits->unindexed;
         progress_.is_done = true;
         hand_over();
     }
 
-private:
-    // Searches one document or session with `work`; skips it if it is damaged or was deleted meanwhile.
-    template<class Work>
-    void search_one(Work&& work)
+    static SearchHit hit_of(const storage::TextHit& hit, const storage::SessionInfo& session,
+                            storage::PassagePlaces& places)
     {
-        try {
-            work();
-        } catch (const Error& error) {
-            if (error.kind() != ErrorKind::NotFound) ++progress_.texts_unreadable;
-        }
-        ++progress_.texts_searched;
-        hand_over();
-    }
-
-    void search_said(const storage::SessionInfo& info)
-    {
-        for (const storage::StreamPart& part : storage::Conversations(db_).stream(info.id))
-            if (const auto* document = storage::document_in(part)) readers_.try_emplace(document->id, info);
-        const auto messages = storage::Conversations(db_).messages(info.id);
-        std::map<int64_t, int> answers; // by parent: how many answers the loop has yet to reach
-        for (const storage::Message& message : messages)
-            if (message.parent) ++answers[*message.parent];
-        for (const storage::Message& message : messages) {
-            const int newer = message.parent ? --answers[*message.parent] : 0;
-            if (message.damaged) continue;
-            TextSearch search(progress_.text);
-            const auto visit = visitor({.session = text_of(info.name),
-                                        .session_id = info.id,
-                                        .title = {},
-                                        .message = message.id,
-                                        .parent = message.parent.value_or(0),
-                                        .newer = newer,
-                                        .match = {}});
-            if (search.feed(message.text, visit)) search.finish(visit);
-        }
-    }
-
-    void search_document(const storage::DocumentInfo& info)
-    {
-        const auto reader = readers_.find(info.id);
-        if (reader == readers_.end()) return; // no session has the document, so that none could show it
-        storage::Library library(db_);
-        TextSearch search(progress_.text);
-        const auto visit = visitor({.session = text_of(reader->second.name),
-                                    .session_id = reader->second.id,
-                                    .title = text_of(info.title),
-                                    .document = info.id,
-                                    .match = {}});
-        bool goes_on = true;
-        for (int64_t block = 0; goes_on; ++block) {
-            if (!go_on_()) return;
-            const std::string text = library.text_block(info.id, block);
-            if (text.empty()) break;
-            goes_on = search.feed(text, visit);
-            if (!found_.empty()) hand_over();
-        }
-        if (goes_on) search.finish(visit);
-    }
-
-    TextSearch::Visit visitor(const SearchHit& origin)
-    {
-        return [this, origin, count = uint64_t{0}](const TextMatch& match) mutable {
-            if (progress_.hits == LibraryReader::max_hits || count == LibraryReader::most_hits_of_one) {
-                progress_.has_all_hits = false;
-                return false;
-            }
-            ++count;
-            ++progress_.hits;
-            found_.push_back(origin);
-            found_.back().match = match;
-            return true;
-        };
+        const storage::Section* section = places.section(hit.passage);
+        std::vector<ByteRange> found;
+        for (const engine::TextRange& range : hit.found)
+            if (found.size() < LibraryReader::max_marked)
+                found.push_back({hit.passage.first_byte + range.begin, hit.passage.first_byte + range.end});
+        if (found.empty()) found.push_back({hit.passage.first_byte, hit.passage.end_byte}); // its index is damaged
+        return {.session = text_of(session.name),
+                .session_id = session.id,
+                .title = text_of(places.title(hit.passage.document)).simplified(),
+                .section = section ? text_of(section->title).simplified() : QString(),
+                .document = hit.passage.document,
+                .found = std::move(found),
+                .snippet = snippet_of(hit.text, hit.found)};
     }
 
     void hand_over() { tell_(std::exchange(found_, {}), progress_); }
 
     storage::Database& db_;
+    const storage::TextQuery query_;
     std::function<bool()> go_on_;
     std::function<void(std::vector<SearchHit>, const SearchProgress&)> tell_;
-    std::map<int64_t, storage::SessionInfo> readers_; // by document: its most recently changed session
+    std::vector<std::pair<int64_t, storage::SessionInfo>>
+        readers_; // documents with their sessions, in the order searched
     std::vector<SearchHit> found_;
     SearchProgress progress_;
 };
 
 } // namespace
 
-void LibraryReader::look_for(const QString& text, uint64_t number)
+void LibraryReader::look_for(const Wanted& wanted, uint64_t number)
 {
     const auto hand_over = [this, number](std::vector<SearchHit> hits, const SearchProgress& progress) {
         tell(number, [this, hits = std::move(hits), progress] {
@@ -306,10 +334,10 @@ void LibraryReader::look_for(const QString& text, uint64_t number)
         });
     };
     with_database([&](storage::Database* db) {
-        if (!db) return hand_over({}, {.text = text, .is_done = true});
+        if (!db) return hand_over({}, {.text = wanted.text, .is_done = true});
         Searching(
-            *db, text, [&] { return is_wanted(number); }, hand_over)
-            .run();
+            *db, wanted.text, [&] { return is_wanted(number); }, hand_over)
+            .run(wanted.open_session);
     });
 }
 

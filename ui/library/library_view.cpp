@@ -3,77 +3,40 @@
 #include <QAction>
 #include <QDragEnterEvent>
 #include <QFileInfo>
-#include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
-#include <QListView>
 #include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSortFilterProxyModel>
 #include <QStackedWidget>
 #include <QTimer>
 #include <QTreeView>
 #include <QVBoxLayout>
+#include <algorithm>
 
-#include "ui/base/clear_button.h"
 #include "ui/base/icon.h"
-#include "ui/base/quantity.h"
 #include "ui/base/two_line_delegate.h"
-#include "ui/library/search_model.h"
+#include "ui/library/hits_panel.h"
+#include "ui/library/notice_bar.h"
+#include "ui/library/search_field.h"
 
 namespace palimpsest::ui {
 namespace {
 
 constexpr int pause_in_typing_ms = 300;
-constexpr int min_searched = 2; // characters; a single one would match almost everything
 
-// A label with a button, as wide as the library.
-struct Bar {
-    QWidget* widget;
-    QLabel* text;
-    QPushButton* button;
-};
-
-Bar make_bar(const char* symbol, const QString& button, QWidget* parent)
+// The words of `text` as a filter for names, which have to contain all of them, in any order.
+QRegularExpression name_filter(const QString& text)
 {
-    auto* widget = new QFrame(parent);
-    widget->setFrameShape(QFrame::StyledPanel);
-    auto* row = new QHBoxLayout(widget);
-    auto* text = new QLabel(widget);
-    text->setWordWrap(true);
-    text->setTextFormat(Qt::PlainText);
-    auto* push = new QPushButton(icon(symbol), button, widget);
-    row->addWidget(text, 1);
-    row->addWidget(push);
-    widget->hide();
-    return {widget, text, push};
-}
-
-// Escape clears the field; while it is empty, the window handles that key.
-class SearchField : public QLineEdit {
-public:
-    using QLineEdit::QLineEdit;
-
-protected:
-    bool event(QEvent* event) override
-    {
-        const bool is_key = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
-        if (!is_key || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape || text().isEmpty())
-            return QLineEdit::event(event);
-        if (event->type() == QEvent::KeyPress) clear();
-        event->accept();
-        return true;
-    }
-};
-
-void set_up(QAbstractItemView& view, const TwoLineRoles& roles, const QString& name)
-{
-    view.setItemDelegate(new TwoLineDelegate(roles, &view));
-    view.setAccessibleName(name);
-    view.setFrameShape(QFrame::NoFrame);
-    view.setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    view.setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    constexpr qsizetype max_words = 16, max_characters = 200;
+    QString pattern;
+    const QStringList words =
+        text.left(max_characters).split(QRegularExpression(QStringLiteral("[\\s\"]+")), Qt::SkipEmptyParts);
+    for (const QString& word : words.first(std::min(words.size(), max_words)))
+        pattern += QStringLiteral("(?=.*%1)").arg(QRegularExpression::escape(word));
+    return QRegularExpression(u'^' + pattern, QRegularExpression::CaseInsensitiveOption |
+                                                  QRegularExpression::DotMatchesEverythingOption);
 }
 
 QStringList local_files(const QMimeData& data)
@@ -88,7 +51,7 @@ QStringList local_files(const QMimeData& data)
 
 LibraryView::LibraryView(const Choice& choice, QWidget* parent)
     : QWidget(parent), model_(new LibraryModel(this)), shown_(new QSortFilterProxyModel(this)),
-      hits_(new SearchModel(this)), reader_(choice.database), removals_(choice.grace_ms)
+      reader_(choice.database), removals_(choice.grace_ms)
 {
     setAccessibleName(tr("Library"));
     setAcceptDrops(true);
@@ -111,32 +74,27 @@ void LibraryView::build()
     pages_->addWidget(build_empty());
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(build_search());
-    column->addWidget(pages_, 3);
-    column->addWidget(build_hits(), 2);
-    column->addWidget(build_footer());
-    update_page();
-}
-
-QWidget* LibraryView::build_search()
-{
     search_ = new SearchField(this);
-    search_->setPlaceholderText(tr("Search names and texts"));
-    search_->setAccessibleName(tr("Search the library"));
-    search_->setAccessibleDescription(
-        tr("Names are filtered while you type; all documents and messages are searched as well"));
-    add_clear_button(*search_);
-    search_->addAction(icon("search"), QLineEdit::LeadingPosition)->setText(search_->accessibleName());
     pause_ = new QTimer(this);
     pause_->setSingleShot(true);
     pause_->setInterval(pause_in_typing_ms);
-    return search_;
+    found_ = new HitsPanel(this);
+    found_->hide();
+    column->addWidget(search_);
+    column->addWidget(pages_, 1);
+    column->addWidget(found_, 3);
+    column->addWidget(build_footer());
+    update_page();
 }
 
 QWidget* LibraryView::build_tree()
 {
     tree_ = new QTreeView(this);
-    set_up(*tree_, {.detail = LibraryModel::DetailRole}, tr("Documents and sessions"));
+    tree_->setItemDelegate(new TwoLineDelegate(LibraryModel::DetailRole, tree_));
+    tree_->setAccessibleName(tr("Documents and sessions"));
+    tree_->setFrameShape(QFrame::NoFrame);
+    tree_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     tree_->setModel(shown_);
     tree_->setHeaderHidden(true);
     tree_->setIndentation(fontMetrics().height());
@@ -144,26 +102,6 @@ QWidget* LibraryView::build_tree()
     tree_->setContextMenuPolicy(Qt::CustomContextMenu);
     tree_->setExpandsOnDoubleClick(false);
     return tree_;
-}
-
-QWidget* LibraryView::build_hits()
-{
-    found_ = new QWidget(this);
-    found_title_ = new QLabel(found_);
-    found_title_->setWordWrap(true);
-    found_title_->setMargin(fontMetrics().height() / 4);
-    found_title_->setTextFormat(Qt::PlainText);
-    found_list_ = new QListView(found_);
-    set_up(*found_list_, {SearchModel::OriginRole, SearchModel::FirstRole, SearchModel::CountRole},
-           tr("Found in texts"));
-    found_list_->setModel(hits_);
-    found_list_->setUniformItemSizes(true);
-    auto* column = new QVBoxLayout(found_);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(found_title_);
-    column->addWidget(found_list_, 1);
-    found_->hide();
-    return found_;
 }
 
 QWidget* LibraryView::build_empty()
@@ -185,10 +123,9 @@ QWidget* LibraryView::build_empty()
 QWidget* LibraryView::build_footer()
 {
     auto* footer = new QWidget(this);
-    const Bar go_on = make_bar("go-on", tr("Go on"), footer), undo = make_bar("undo", tr("Undo"), footer);
-    go_on_bar_ = go_on.widget, go_on_text_ = go_on.text, go_on_ = go_on.button;
-    undo_bar_ = undo.widget, undo_text_ = undo.text, undo_ = undo.button;
-    undo_->setAccessibleName(tr("Undo the deletion"));
+    go_on_bar_ = new NoticeBar("go-on", tr("Go on"), footer);
+    undo_bar_ = new NoticeBar("undo", tr("Undo"), footer);
+    undo_bar_->button().setAccessibleName(tr("Undo the deletion"));
     auto* column = new QVBoxLayout(footer);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(go_on_bar_);
@@ -199,8 +136,9 @@ QWidget* LibraryView::build_footer()
 void LibraryView::connect_all()
 {
     connect(&reader_, &LibraryReader::contents_read, this, &LibraryView::show_contents);
-    connect(&reader_, &LibraryReader::hits_found, hits_, &SearchModel::add);
-    connect(&reader_, &LibraryReader::search_progressed, this, &LibraryView::show_progress);
+    connect(&reader_, &LibraryReader::hits_found, found_, &HitsPanel::add);
+    connect(&reader_, &LibraryReader::search_progressed, found_, &HitsPanel::show_progress);
+    connect(&reader_, &LibraryReader::failed, found_, &HitsPanel::fail);
     connect(&reader_, &LibraryReader::failed, this, &LibraryView::failed);
     connect(model_, &LibraryModel::rename_wanted, this, &LibraryView::rename_wanted);
     connect(&removals_, &PendingRemovals::remove_wanted, this, [this](qint64 session) {
@@ -226,14 +164,23 @@ void LibraryView::connect_all()
         update_footer();
         Q_EMIT current_changed();
     });
-    connect(found_list_, &QListView::activated, this, [this](const QModelIndex& index) {
-        SearchHit hit = hits_->hit(index);
+    connect(search_, &QLineEdit::returnPressed, this, [this] {
+        if (pause_->isActive()) // what is typed was not searched for yet
+            search_texts();
+        else
+            found_->open_current();
+    });
+    connect(search_, &SearchField::left_downwards, this,
+            [this] { found_->has_hits() ? found_->focus_hits() : tree_->setFocus(Qt::TabFocusReason); });
+    connect(found_, &HitsPanel::left_upwards, search_, [this] { search_->setFocus(Qt::BacktabFocusReason); });
+    connect(found_, &HitsPanel::index_wanted, this, &LibraryView::index_wanted);
+    connect(found_, &HitsPanel::hit_activated, this, [this](SearchHit hit) {
         const QString name = model_->name_of(hit.session_id); // the session may have been renamed since
         if (!name.isEmpty()) hit.session = name;
         Q_EMIT hit_activated(hit, search_->text().trimmed());
     });
-    connect(go_on_, &QPushButton::clicked, this, [this] { Q_EMIT open_wanted(current_session()); });
-    connect(undo_, &QPushButton::clicked, this, &LibraryView::undo_removal);
+    connect(&go_on_bar_->button(), &QPushButton::clicked, this, [this] { Q_EMIT open_wanted(current_session()); });
+    connect(&undo_bar_->button(), &QPushButton::clicked, this, &LibraryView::undo_removal);
 
     auto* remove_key = new QAction(tr("Delete"), tree_);
     remove_key->setShortcut(QKeySequence::Delete);
@@ -261,6 +208,8 @@ void LibraryView::show_contents(const std::shared_ptr<const LibraryContents>& co
     }
     update_page();
     update_footer();
+    arrange_pages();
+    if (found_->waits_for_index() && search_->has_search()) search_texts(); // they may be indexed by now
 }
 
 void LibraryView::expand_again()
@@ -332,37 +281,26 @@ void LibraryView::activate(const QModelIndex& index)
 
 void LibraryView::search_changed(const QString& text)
 {
-    shown_->setFilterFixedString(text.trimmed());
+    shown_->setFilterRegularExpression(name_filter(text));
     expand_again();
     reader_.search({});
-    hits_->clear();
-    const bool searches = text.trimmed().size() >= min_searched;
-    found_->setVisible(searches);
-    if (!searches) return pause_->stop();
-    found_title_->setText(tr("Searching what was read and said …"));
-    pause_->start();
+    found_->begin();
+    found_->setVisible(search_->has_search());
+    arrange_pages();
+    search_->has_search() ? pause_->start() : pause_->stop();
 }
 
 void LibraryView::search_texts()
 {
-    reader_.search(search_->text());
+    pause_->stop();
+    found_->begin();
+    reader_.search(search_->text(), model_->open_session());
 }
 
-// Shows how much was searched, so that a partial result does not look complete.
-void LibraryView::show_progress(const SearchProgress& progress)
+// While texts are searched, names take no room if there are none.
+void LibraryView::arrange_pages()
 {
-    const QString hits = progress.has_all_hits
-                             ? tr("%n place(s) found", nullptr, static_cast<int>(progress.hits))
-                             : tr("The first %n place(s)", nullptr, static_cast<int>(progress.hits));
-    const QString where = progress.is_done
-                              ? tr("in all %1 documents and sessions").arg(count_text(progress.texts))
-                              : tr("%1 of %2 documents and sessions searched")
-                                    .arg(count_text(progress.texts_searched), count_text(progress.texts));
-    QString text = tr("%1, %2").arg(hits, where);
-    if (progress.texts_unreadable > 0)
-        text += u' ' + tr("(%n damaged text(s) left out)", nullptr, static_cast<int>(progress.texts_unreadable));
-    found_title_->setText(text);
-    found_list_->setAccessibleDescription(text);
+    pages_->setVisible(!search_->has_search() || shown_->rowCount() > 0);
 }
 
 void LibraryView::update_page()
@@ -372,17 +310,11 @@ void LibraryView::update_page()
 
 void LibraryView::update_footer()
 {
-    const QModelIndex index = current();
-    const bool goes_on = index.data(LibraryModel::UnfinishedRole).toBool();
-    go_on_bar_->setVisible(goes_on);
-    if (goes_on) {
-        const QString name = current_session();
-        go_on_text_->setText(tr("“%1” was not read to its end.").arg(name));
-        go_on_->setAccessibleName(tr("Go on with %1").arg(name));
-    }
-    const QString removed = model_->name_of(removals_.newest());
-    undo_bar_->setVisible(!removed.isEmpty());
-    if (!removed.isEmpty()) undo_text_->setText(tr("“%1” was deleted.").arg(removed));
+    const bool goes_on = current().data(LibraryModel::UnfinishedRole).toBool();
+    const QString name = current_session(), removed = model_->name_of(removals_.newest());
+    go_on_bar_->show_text(goes_on ? tr("“%1” was not read to its end.").arg(name) : QString());
+    if (goes_on) go_on_bar_->button().setAccessibleName(tr("Go on with %1").arg(name));
+    undo_bar_->show_text(removed.isEmpty() ? QString() : tr("“%1” was deleted.").arg(removed));
 }
 
 void LibraryView::show_menu(const QPoint& at)

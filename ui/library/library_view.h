@@ -1,4 +1,4 @@
-// The library panel: documents with their sessions, and a search through all of their text.
+// The library panel: documents with their sessions, and a search for words in all of their text.
 //
 // The view only emits requests as signals. The engine thread carries them out, and the library then shows the
 // result.
@@ -10,11 +10,7 @@
 #include "ui/library/library_reader.h"
 #include "ui/library/pending_removals.h"
 
-class QLabel;
-class QLineEdit;
-class QListView;
 class QMenu;
-class QPushButton;
 class QSortFilterProxyModel;
 class QStackedWidget;
 class QTimer;
@@ -22,7 +18,9 @@ class QTreeView;
 
 namespace palimpsest::ui {
 
-class SearchModel;
+class HitsPanel;
+class NoticeBar;
+class SearchField;
 
 class LibraryView : public QWidget {
     Q_OBJECT
@@ -59,6 +57,7 @@ Q_SIGNALS:
     void import_wanted();
     void duplicate_wanted(const QString& session);
     void hit_activated(const palimpsest::ui::SearchHit& hit, const QString& text);
+    void index_wanted(); // index the documents that are not indexed yet
     void current_changed();
     void failed(const palimpsest::ui::Failure& failure);
 
@@ -68,9 +67,7 @@ protected:
 
 private:
     void build();
-    QWidget* build_search();
     QWidget* build_tree();
-    QWidget* build_hits();
     QWidget* build_empty();
     QWidget* build_footer();
     void connect_all();
@@ -78,7 +75,7 @@ private:
     void expand_again();
     void search_changed(const QString& text);
     void search_texts();
-    void show_progress(const SearchProgress& progress);
+    void arrange_pages();
     void update_page();
     void update_footer();
     void show_menu(const QPoint& at);
@@ -88,22 +85,17 @@ private:
 
     LibraryModel* model_;
     QSortFilterProxyModel* shown_;
-    SearchModel* hits_;
     LibraryReader reader_;
     PendingRemovals removals_;
     QSet<QString> collapsed_; // KeyRole values
     bool read_once_ = false;
 
-    QLineEdit* search_ = nullptr;
+    SearchField* search_ = nullptr;
     QTimer* pause_ = nullptr; // delays the text search until typing pauses
     QStackedWidget* pages_ = nullptr;
     QTreeView* tree_ = nullptr;
-    QWidget* found_ = nullptr;
-    QLabel* found_title_ = nullptr;
-    QListView* found_list_ = nullptr;
-    QWidget *go_on_bar_ = nullptr, *undo_bar_ = nullptr;
-    QLabel *go_on_text_ = nullptr, *undo_text_ = nullptr;
-    QPushButton *go_on_ = nullptr, *undo_ = nullptr;
+    HitsPanel* found_ = nullptr;
+    NoticeBar *go_on_bar_ = nullptr, *undo_bar_ = nullptr;
 };
 
 } // namespace palimpsest::ui

@@ -30,19 +30,21 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     const SearchHit& found = hit(index);
-    const QString origin = found.document == 0 ? tr("said in %1").arg(found.session) : found.title;
+    const QString title = found.document == 0 ? tr("said in %1").arg(found.session) : found.title;
+    const QString origin = found.section.isEmpty() ? title : tr("%1 · %2").arg(title, found.section);
     switch (role) {
     case Qt::DisplayRole:
-        return found.match.snippet;
+        return found.snippet.text;
     case Qt::ToolTipRole:
-    case OriginRole:
         return origin;
     case Qt::AccessibleTextRole:
-        return tr("%1: %2").arg(origin, found.match.snippet);
-    case FirstRole:
-        return found.match.first;
-    case CountRole:
-        return found.match.count;
+        return tr("%1: %2").arg(origin, found.snippet.text);
+    case TitleRole:
+        return title;
+    case SectionRole:
+        return found.section;
+    case SnippetRole:
+        return QVariant::fromValue(found.snippet);
     default:
         return {};
     }

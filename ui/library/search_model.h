@@ -1,4 +1,4 @@
-// List model of the matches that the text search has found so far.
+// List model of the messages and passages that the search has found so far.
 #pragma once
 
 #include <QAbstractListModel>
@@ -10,8 +10,11 @@ namespace palimpsest::ui {
 class SearchModel final : public QAbstractListModel {
     Q_OBJECT
 public:
-    // FirstRole and CountRole: position and length of the match in the snippet, in characters.
-    enum Role { OriginRole = Qt::UserRole, FirstRole, CountRole };
+    enum Role {
+        TitleRole = Qt::UserRole, // of the document; for a message, its session
+        SectionRole,              // of the document; may be empty
+        SnippetRole               // Snippet
+    };
 
     using QAbstractListModel::QAbstractListModel;
 

@@ -33,6 +33,7 @@ enum class ActionId {
     // View
     ShowChat,
     ShowDocument,
+    ShowOutline,
     ShowCompare,
     Find,
     SearchLibrary,

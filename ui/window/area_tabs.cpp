@@ -8,11 +8,12 @@ namespace palimpsest::ui {
 
 AreaTabs::AreaTabs(const WindowAreas& areas, QWidget* parent) : QTabWidget(parent)
 {
-    setAccessibleName(tr("Chat, document and comparison"));
+    setAccessibleName(tr("Chat, document, outline and comparison"));
     tabBar()->setAccessibleName(accessibleName());
     setDocumentMode(true);
     add(areas.chat, tr("Chat"), "chat");
     add(areas.document, tr("Document"), "document");
+    add(areas.outline, tr("Outline"), "outline");
     add(areas.compare, tr("Compare"), "compare");
 }
 

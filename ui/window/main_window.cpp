@@ -211,6 +211,7 @@ void MainWindow::update_actions()
     enable(docks_->policy() != nullptr, {ActionId::ChoosePolicy});
     for (const auto& [id, tab] : {std::pair{ActionId::ShowChat, Tab::Chat},
                                   {ActionId::ShowDocument, Tab::Document},
+                                  {ActionId::ShowOutline, Tab::Outline},
                                   {ActionId::ShowCompare, Tab::Compare},
                                   {ActionId::ComparePolicies, Tab::Compare}})
         enable(tabs_->has(tab), {id});
@@ -275,6 +276,7 @@ void MainWindow::connect_view_actions()
 {
     actions_->on(ActionId::ShowChat, [this] { show_tab(Tab::Chat); });
     actions_->on(ActionId::ShowDocument, [this] { show_tab(Tab::Document); });
+    actions_->on(ActionId::ShowOutline, [this] { show_tab(Tab::Outline); });
     actions_->on(ActionId::ShowCompare, [this] { show_tab(Tab::Compare); });
     actions_->on(ActionId::ComparePolicies, [this] { show_tab(Tab::Compare); });
     actions_->on(ActionId::Find, [this] {
@@ -320,6 +322,7 @@ void MainWindow::connect_library()
     connect(library_, &LibraryView::import_wanted, files_, &FileDialogs::ask_for_import);
     connect(library_, &LibraryView::duplicate_wanted, this, &MainWindow::duplicate);
     connect(library_, &LibraryView::hit_activated, this, &MainWindow::hit_wanted);
+    connect(library_, &LibraryView::index_wanted, this, &MainWindow::index_wanted);
     connect(library_, &LibraryView::current_changed, this, &MainWindow::update_actions);
     connect(library_, &LibraryView::failed, this,
             [this](const Failure& failure) { tell(MessageBar::Kind::Failure, failure.sentence); });

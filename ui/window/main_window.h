@@ -68,6 +68,7 @@ Q_SIGNALS:
     void export_wanted(const QString& name, const QString& file);
     void import_wanted(const QString& file);
     void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // show the hit in its text
+    void index_wanted(); // index the documents that are not indexed yet
     void model_wanted(const palimpsest::ui::ModelChoiceRequest& request);
     void stop_wanted();
     void regenerate_wanted();

@@ -29,6 +29,8 @@ void each(P& p, Visit&& visit)
     visit("session/system", p.system);
     visit("session/max_tokens", p.max_tokens);
     visit("session/rereads", p.rereads);
+    visit("session/writes_notes", p.writes_notes);
+    visit("window/suggests_questions", p.suggests_questions);
     visit("sampling/temperature", p.sampling.temperature);
     visit("sampling/top_p", p.sampling.top_p);
     visit("sampling/top_k", p.sampling.top_k);

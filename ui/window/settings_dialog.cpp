@@ -194,6 +194,13 @@ void SettingsDialog::build_reading()
     max_tokens_ = make_number(given_.max_tokens, 1, 1 << 20, 64);
     rereads_ = new QCheckBox(tr("Read again what a &question is about and is hardly held"));
     rereads_->setChecked(given_.rereads);
+    writes_notes_ = new QCheckBox(tr("&Write notes while reading"));
+    writes_notes_->setChecked(given_.writes_notes);
+    writes_notes_->setToolTip(
+        tr("The outline then says in a few words what each section is about. Reading takes about twice as long"));
+    writes_notes_->setAccessibleDescription(writes_notes_->toolTip());
+    suggests_questions_ = new QCheckBox(tr("Su&ggest questions about a text that has notes"));
+    suggests_questions_->setChecked(given_.suggests_questions);
     add_row(*form, tr("&Policy of new sessions:"), policy_, tr("What decides which tokens are kept"));
     add_row(*form, tr("&Budget:"), budget_,
             tr("Tokens kept per layer and head, such as 2048; or memory, such as 512MiB; or a share, such as 25%"));
@@ -208,6 +215,8 @@ void SettingsDialog::build_reading()
     add_row(*form, tr("&Seed:"), seed_, tr("The same seed gives the same answer"));
     add_row(*form, tr("&Longest answer:"), max_tokens_, tr("In tokens; reaching it is said"));
     form->addRow(rereads_);
+    form->addRow(writes_notes_);
+    form->addRow(suggests_questions_);
     connect(policy_, &QComboBox::currentTextChanged, this, &SettingsDialog::check);
     connect(budget_, &QLineEdit::textChanged, this, &SettingsDialog::check);
     connect(chunk_, &QSpinBox::valueChanged, this, &SettingsDialog::check);
@@ -310,6 +319,8 @@ Preferences SettingsDialog::preferences() const
     p.text_percent = text_percent_->value();
     p.reduced_motion = reduced_motion_->isChecked();
     p.rereads = rereads_->isChecked();
+    p.writes_notes = writes_notes_->isChecked();
+    p.suggests_questions = suggests_questions_->isChecked();
     return p;
 }
 

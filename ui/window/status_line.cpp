@@ -28,10 +28,14 @@ QString name_of(const Frame& frame)
         return named(StatusLine::tr("Opening %1"), StatusLine::tr("Opening"));
     case Activity::Reading:
         return StatusLine::tr("Reading");
+    case Activity::WritingNotes:
+        return StatusLine::tr("Writing notes");
     case Activity::Answering:
         return StatusLine::tr("Answering");
     case Activity::Saving:
         return StatusLine::tr("Saving");
+    case Activity::Indexing:
+        return StatusLine::tr("Indexing documents");
     }
     return {};
 }
@@ -53,6 +57,8 @@ QString activity_text(const Frame& frame)
     const uint64_t seen = frame.telemetry.tokens_seen;
     if (frame.activity == Activity::Reading && frame.tokens_total > 0)
         parts.append(StatusLine::tr("%1 / %2 tokens").arg(count_text(seen), count_text(frame.tokens_total)));
+    if (frame.notes_wanted > 0)
+        parts.append(StatusLine::tr("%1 of %2").arg(count_text(frame.notes), count_text(frame.notes_wanted)));
     if (frame.tokens_per_second > 0) parts.append(speed_text(frame.tokens_per_second));
     if (frame.seconds_left) parts.append(StatusLine::tr("%1 left").arg(duration_text(*frame.seconds_left)));
     if (frame.waiting > 0) parts.append(StatusLine::tr("%n waiting", nullptr, frame.waiting));

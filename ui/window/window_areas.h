@@ -10,9 +10,9 @@ namespace palimpsest::ui {
 // The window has no area whose factory is empty. `parent` owns the created widget.
 struct WindowAreas {
     using Make = std::function<QWidget*(QWidget* parent)>;
-    Make chat{}, document{}, compare{}, map{}, memory{}, policy{};
+    Make chat{}, document{}, outline{}, compare{}, map{}, memory{}, policy{};
 };
 
-enum class Tab { Chat, Document, Compare };
+enum class Tab { Chat, Document, Outline, Compare };
 
 } // namespace palimpsest::ui

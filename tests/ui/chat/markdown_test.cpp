@@ -3,9 +3,9 @@
 #include <QRandomGenerator>
 #include <QTest>
 
+#include "ui/base/visible_text.h"
 #include "ui/chat/message.h"
 #include "ui/chat/message_layout.h"
-#include "ui/chat/visible_text.h"
 
 using namespace palimpsest::ui;
 

@@ -272,7 +272,7 @@ void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&
 void AccessibilityTest::everything_has_a_name_and_a_role()
 {
     ask_and_settle();
-    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
+    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Outline, Tab::Compare}) {
         program_->window().show_tab(tab);
         QVERIFY(program_->comes_to_rest());
         QCOMPARE(troubles_of(program_->window()).join(u'\n'), QString());
@@ -311,7 +311,7 @@ void AccessibilityTest::tab_reaches_all_of_a_dialog_and_everything_has_a_name()
 void AccessibilityTest::tab_reaches_every_widget_and_is_never_trapped()
 {
     ask_and_settle();
-    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
+    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Outline, Tab::Compare}) {
         program_->window().show_tab(tab);
         QVERIFY(program_->comes_to_rest());
         EVENTUALLY(QApplication::focusWidget());
@@ -447,7 +447,7 @@ void AccessibilityTest::text_has_enough_contrast_in_every_palette()
         }
         QApplication::setPalette(palette);
         QVERIFY(program_->comes_to_rest());
-        for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
+        for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Outline, Tab::Compare}) {
             program_->window().show_tab(tab);
             const QStringList troubles = unreadable(program_->window());
             QVERIFY2(troubles.isEmpty(), qPrintable(QLatin1String(name) + u'\n' + troubles.join(u'\n')));

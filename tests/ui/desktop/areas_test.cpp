@@ -4,11 +4,13 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QPlainTextEdit>
+#include <QPushButton>
 
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/support/patience.h"
 #include "ui/base/chart.h"
 #include "ui/chat/instructions.h"
+#include "ui/engine/tools.h"
 #include "ui/memory/memory_view.h"
 
 namespace palimpsest::tests {
@@ -22,6 +24,7 @@ private Q_SLOTS:
     void cleanup();
     void a_document_hit_opens_its_session_at_the_hit();
     void a_message_hit_opens_the_chat_at_that_message();
+    void documents_are_indexed_on_request();
     void a_hit_that_cannot_be_opened_has_no_later_effect();
     void the_document_keeps_its_place_after_an_answer_data();
     void the_document_keeps_its_place_after_an_answer();
@@ -161,7 +164,7 @@ void AreasTest::a_message_hit_opens_the_chat_at_that_message()
                             .message = facts->turns[1].message - 1,
                             .parent = facts->turns[0].message,
                             .newer = 1,
-                            .match = {}};
+                            .snippet = {}};
     Q_EMIT program_->window().hit_wanted(earlier, {});
     QCOMPARE(chat().current_turn(), 1);
     QCOMPARE(chat().turns().text(1).trimmed(), before.trimmed());
@@ -172,6 +175,28 @@ void AreasTest::a_message_hit_opens_the_chat_at_that_message()
     QCOMPARE(chat().turns().text(1).trimmed(), facts->turns[1].text.trimmed());
 }
 
+void AreasTest::documents_are_indexed_on_request()
+{
+    read(alpha_);
+    program_->engine().run({}, [](EngineThread::Tools& tools) { // as after a backup was restored
+        tools.store.database.sql().exec("DELETE FROM indexed_documents");
+    });
+    QVERIFY(program_->settle());
+    LibraryView& library = program_->window().library();
+    library.findChild<QLineEdit*>()->setText(QStringLiteral("third lantern"));
+    const auto index = [&]() -> QPushButton* {
+        for (auto* button : library.findChildren<QPushButton*>())
+            if (button->isVisible() && button->text() == QStringLiteral("Index them")) return button;
+        return nullptr;
+    };
+    EVENTUALLY(index());
+    QCOMPARE(library.findChild<QListView*>()->model()->rowCount(), 0);
+    index()->click();
+    EVENTUALLY(library.findChild<QListView*>()->model()->rowCount() > 0);
+    QVERIFY(!index());
+    QCOMPARE(program_->failures(), QStringList());
+}
+
 void AreasTest::a_hit_that_cannot_be_opened_has_no_later_effect()
 {
     read(alpha_);
@@ -179,7 +204,7 @@ void AreasTest::a_hit_that_cannot_be_opened_has_no_later_effect()
     read(beta_);
     program_->window().show_tab(Tab::Chat);
     Q_EMIT program_->window().hit_wanted(
-        {.session = QStringLiteral("nowhere"), .session_id = 99, .title = {}, .document = document, .match = {}},
+        {.session = QStringLiteral("nowhere"), .session_id = 99, .title = {}, .document = document, .snippet = {}},
         {});
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures().size(), 1);

@@ -101,7 +101,7 @@ void IdleTest::an_idle_program_uses_no_processor_time()
     program.window().open_paths({sample});
     QVERIFY(program.settle());
     QVERIFY(program.facts());
-    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
+    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Outline, Tab::Compare}) {
         program.window().show_tab(tab);
         turn_for(1500); // lets delayed signals, layouts and animations finish
         QCOMPARE(repeating_timers().join(u'\n'), QString());

@@ -18,6 +18,8 @@
 #include "ui/base/theme.h"
 #include "ui/compare/compare_view.h"
 #include "ui/map/view.h"
+#include "ui/outline/outline_page.h"
+#include "ui/outline/outline_view.h"
 #include "ui/window/model_bar.h"
 #include "ui/window/start.h"
 #include "ui/window/tour.h"
@@ -38,6 +40,7 @@ private Q_SLOTS:
     void the_sources_of_an_answer_are_drawn();
     void the_map_of_all_heads_is_drawn();
     void the_policy_panel_is_drawn();
+    void the_outline_is_drawn();
     void a_comparison_is_drawn();
     void a_search_is_drawn();
     void the_command_palette_is_drawn();
@@ -219,6 +222,16 @@ void PicturesTest::the_policy_panel_is_drawn()
     keep(QStringLiteral("policy"));
 }
 
+void PicturesTest::the_outline_is_drawn()
+{
+    program_->engine().write_notes();
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    program_->window().show_tab(Tab::Outline);
+    program_->areas().outline()->view()->scrollToBottom(); // what was read last is still held
+    keep(QStringLiteral("outline"));
+}
+
 void PicturesTest::a_comparison_is_drawn()
 {
     program_->window().show_tab(Tab::Compare);
@@ -240,13 +253,16 @@ void PicturesTest::a_search_is_drawn()
     program_->trigger(ActionId::SearchLibrary);
     auto* field = program_->window().library().findChild<QLineEdit*>();
     QVERIFY(field);
-    QTest::keyClicks(field, QStringLiteral("keeper"));
+    QTest::keyClicks(field, QStringLiteral("keeper light"));
     const auto is_searched = [&] {
         const auto labels = program_->window().library().findChildren<QLabel*>();
         return std::any_of(labels.begin(), labels.end(),
-                           [](const QLabel* label) { return label->text().contains(QStringLiteral("in all ")); });
+                           [](const QLabel* label) { return label->text().startsWith(QStringLiteral("Found:")); });
     };
     EVENTUALLY(is_searched());
+    QTest::keyClick(field, Qt::Key_Return);
+    DocumentView* text = program_->areas().document()->view();
+    EVENTUALLY(text->isVisible() && text->is_flashing()); // the words were found
     keep(QStringLiteral("search"));
     field->clear();
 }

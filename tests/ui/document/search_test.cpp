@@ -31,7 +31,7 @@ private Q_SLOTS:
     void escape_closes_the_find_bar_before_it_triggers_a_shortcut();
     void another_text_does_not_move_the_focus();
     void find_does_not_block_when_a_whole_text_is_selected();
-    void a_match_found_in_the_library_stays_framed();
+    void matches_found_in_the_library_stay_framed();
 };
 
 void SearchTest::find_agrees_with_a_plain_search()
@@ -204,21 +204,26 @@ void SearchTest::find_does_not_block_when_a_whole_text_is_selected()
     QVERIFY(line->text().startsWith(QStringLiteral("Chapter 0")));
 }
 
-void SearchTest::a_match_found_in_the_library_stays_framed()
+void SearchTest::matches_found_in_the_library_stay_framed()
 {
     const SyntheticText text;
     DocumentPage page;
     page.resize(900, 700);
     page.set_source(text.source());
     page.show();
-    page.show_match({5'000'000, 5'000'003});
+    page.find_bar()->open(QStringLiteral("Chapter"));
+    page.show_matches({{5'000'000, 5'000'003}, {5'000'010, 5'000'012}});
+    QVERIFY(page.find_bar()->isHidden()); // it has matches of its own
     QVERIFY(arrives(*page.view()));
     QVERIFY(page.view()->viewport()->rect().contains(page.view()->text_layout().rect_of(5'000'000)));
     QCOMPARE(page.view()->caret(), uint64_t{5'000'000});
     EVENTUALLY(!page.view()->is_flashing());
     const QImage framed = page.view()->viewport()->grab().toImage();
     page.view()->set_current_match(std::nullopt);
-    QVERIFY(framed != page.view()->viewport()->grab().toImage());
+    const QImage first_unmarked = page.view()->viewport()->grab().toImage();
+    QVERIFY(framed != first_unmarked);
+    page.view()->set_matches({});
+    QVERIFY(first_unmarked != page.view()->viewport()->grab().toImage());
 }
 
 } // namespace palimpsest::ui

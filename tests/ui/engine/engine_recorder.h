@@ -31,6 +31,8 @@ public:
         connect(e, &EngineThread::failed, this,
                 [this](quint64 id, const Failure& failure) { failures.emplace_back(id, failure); });
         connect(e, &EngineThread::noted, this, [this](const QString& sentence) { notes << sentence; });
+        connect(e, &EngineThread::note_written, this,
+                [this](const storage::Note& note) { written.push_back(note); });
         connect(e, &EngineThread::device_lost, this, [this](const QString& device) { lost << device; });
         connect(e, &EngineThread::reading_finished, this,
                 [this](const QString& what, bool complete) { readings.emplace_back(what, complete); });
@@ -50,6 +52,7 @@ public:
     std::vector<std::pair<quint64, bool>> finished; // ids; whether cancelled
     std::vector<std::pair<quint64, Failure>> failures;
     QStringList notes, lost;
+    std::vector<storage::Note> written;
     std::vector<std::pair<QString, bool>> readings; // names; whether complete
 };
 

@@ -292,8 +292,8 @@ void LanguagesTest::german_texts_are_not_clipped()
         const QStringList found = ui::test::clipped(widget);
         QVERIFY2(found.isEmpty(), qPrintable(QLatin1String(name) + QLatin1String(": ") + found.join(u'\n')));
     };
-    for (const auto& [tab, name] :
-         {std::pair(Tab::Chat, "chat"), std::pair(Tab::Document, "document"), std::pair(Tab::Compare, "compare")}) {
+    for (const auto& [tab, name] : {std::pair(Tab::Chat, "chat"), std::pair(Tab::Document, "document"),
+                                    std::pair(Tab::Outline, "outline"), std::pair(Tab::Compare, "compare")}) {
         window.show_tab(tab);
         holds(window, name);
     }
@@ -355,7 +355,7 @@ void LanguagesTest::a_right_to_left_language_mirrors_the_window()
     QCOMPARE(first->text(), QStringLiteral("&File"));
     QVERIFY(window.menuBar()->actionGeometry(first).x() > window.width() / 2);
     QVERIFY(!sessions(1).contains(u'(') && !sessions(2).contains(u'('));
-    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
+    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Outline, Tab::Compare}) {
         window.show_tab(tab);
         QCoreApplication::processEvents();
     }

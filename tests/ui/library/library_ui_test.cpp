@@ -14,10 +14,12 @@
 #include "storage/database.h"
 #include "storage/document_import.h"
 #include "storage/library.h"
+#include "storage/passage_index.h"
+#include "tests/ui/support/looks.h"
 #include "tests/ui/support/patience.h"
 #include "ui/library/library_view.h"
 #include "ui/library/search_model.h"
-#include "ui/library/text_search.h"
+#include "ui/library/snippet.h"
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
@@ -32,7 +34,9 @@ public:
         db.emplace(file.toStdString(), storage::Database::Access::Write);
     }
 
-    int64_t add_document(const std::string& title, const std::string& text, int64_t hash)
+    // A token has four bytes. `section`: the title of the only one, from the beginning.
+    int64_t add_document(const std::string& title, const std::string& text, int64_t hash,
+                         const std::string& section = {})
     {
         storage::Import import(*db, title, "/books/" + title, "tokenizer");
         import.add_text(text);
@@ -40,6 +44,7 @@ public:
         for (size_t end = 4; end <= text.size(); end += 4)
             tokens.push_back({.id = 1, .end = end});
         import.add_tokens(tokens);
+        if (!section.empty()) import.add_section({section, 0, 0});
         return import.finish(
             {.title = title, .source_bytes = static_cast<int64_t>(text.size()), .source_hash = hash});
     }
@@ -81,20 +86,66 @@ LibrarySession session(int64_t id, const QString& name, uint64_t document_tokens
             .changed = QDateTime::currentDateTime()};
 }
 
-std::vector<TextMatch> found(const QString& wanted, const QByteArray& text, qsizetype cut)
+// As many words as a passage has, with these among them.
+std::string paragraph(const std::string& words)
 {
-    std::vector<TextMatch> matches;
-    TextSearch search(wanted);
-    const auto visit = [&](const TextMatch& match) {
-        matches.push_back(match);
-        return true;
-    };
-    for (qsizetype at = 0; at < text.size(); at += cut) {
-        const QByteArray block = text.mid(at, cut);
-        search.feed({block.constData(), static_cast<size_t>(block.size())}, visit);
+    std::string text = words;
+    while (text.size() < 400)
+        text += " and the sea";
+    text.resize(text.size() / 4 * 4 - 2, '.');
+    return text + "\n\n";
+}
+
+QLineEdit& field_of(const LibraryView& view)
+{
+    return *view.findChild<QLineEdit*>();
+}
+
+QListView& hits_of(const LibraryView& view)
+{
+    return *view.findChild<QListView*>();
+}
+
+SearchHit hit_at(const LibraryView& view, int row)
+{
+    const auto* model = qobject_cast<SearchModel*>(hits_of(view).model());
+    return model->hit(model->index(row));
+}
+
+// What the library says above the hits once it has searched everything; empty until then.
+QString result_of(const LibraryView& view)
+{
+    for (const QLabel* label : view.findChildren<QLabel*>())
+        if (label->isVisible() && (label->text().startsWith("Found:") || label->text().startsWith("Nothing was")))
+            return label->text();
+    return {};
+}
+
+// A word in brackets, as a mark of the snippet.
+QString bracketed(const Snippet& snippet)
+{
+    QString text = snippet.text;
+    for (auto mark = snippet.marks.rbegin(); mark != snippet.marks.rend(); ++mark) {
+        text.insert(mark->first + mark->count, u']');
+        text.insert(mark->first, u'[');
     }
-    search.finish(visit);
-    return matches;
+    return text;
+}
+
+// The snippet of a text in which brackets enclose what was found.
+QString snippet_of_marked(const QString& marked)
+{
+    std::string text;
+    std::vector<engine::TextRange> found;
+    for (const char c : marked.toStdString()) {
+        if (c == '[')
+            found.push_back({text.size(), text.size()});
+        else if (c == ']')
+            found.back().end = text.size();
+        else
+            text += c;
+    }
+    return bracketed(snippet_of(text, found));
 }
 
 } // namespace
@@ -102,37 +153,29 @@ std::vector<TextMatch> found(const QString& wanted, const QByteArray& text, qsiz
 class LibraryUiTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void a_match_is_found_wherever_blocks_are_cut()
+    void a_snippet_is_one_line_with_the_found_words_marked()
     {
-        const QString text =
-            QStringLiteral("Über dem Kap brannte ein LEUCHTTURM 灯台\nund der Leuchtturm war alt. ");
-        const QByteArray utf8 = text.repeated(5).toUtf8();
-        const auto whole = found(QStringLiteral("leuchtturm"), utf8, utf8.size());
-        QCOMPARE(whole.size(), size_t{10});
-        for (const TextMatch& match : whole) {
-            QCOMPARE(match.bytes, uint64_t{10});
-            QCOMPARE(QString::fromUtf8(utf8.mid(static_cast<qsizetype>(match.byte), 10)).toLower(),
-                     QStringLiteral("leuchtturm"));
-            QCOMPARE(match.snippet.mid(match.first, match.count).toLower(), QStringLiteral("leuchtturm"));
-            QVERIFY(!match.snippet.contains(u'\n'));
-        }
-        for (const qsizetype cut : {1, 2, 3, 7, 50, 101}) {
-            const auto cut_up = found(QStringLiteral("leuchtturm"), utf8, cut);
-            QCOMPARE(cut_up.size(), whole.size());
-            for (size_t i = 0; i < whole.size(); ++i) {
-                QCOMPARE(cut_up[i].byte, whole[i].byte);
-                QCOMPARE(cut_up[i].snippet, whole[i].snippet);
-            }
-        }
+        QCOMPARE(snippet_of_marked("The [keeper]\n\nsaw\ta\u00ADship."),
+                 QStringLiteral("The [keeper] saw a ship."));
+        QCOMPARE(snippet_of_marked("[Über 灯台]\nand 😀 [the  sea]"), QStringLiteral("[Über 灯台] and 😀 [the sea]"));
+        QCOMPARE(snippet_of_marked("  \n "), QString());
+        QCOMPARE(snippet_of_marked("no word"), QStringLiteral("no word"));
     }
 
-    void a_match_has_its_byte_range_in_the_text()
+    void a_snippet_of_a_long_text_begins_shortly_before_the_most_words()
     {
-        const QByteArray text = "\xEF\xBB\xBFÄ 灯台 and the light"; // the byte order mark is part of the text
-        const auto tower = found(QStringLiteral("灯台"), text, text.size());
-        QCOMPARE(tower.size(), size_t{1});
-        QCOMPARE(text.mid(static_cast<qsizetype>(tower[0].byte), static_cast<qsizetype>(tower[0].bytes)),
-                 QByteArray("灯台"));
+        const QString filler = QStringLiteral("somewhere else ").repeated(40);
+        const QString snippet = snippet_of_marked(filler + "a [storm] " + filler + "the [keeper] in the [storm] " +
+                                                  filler + "a [storm] and a [storm]");
+        QVERIFY2(snippet.startsWith(QStringLiteral("…")) && snippet.endsWith(QStringLiteral("…")),
+                 qPrintable(snippet));
+        QVERIFY2(snippet.contains(QStringLiteral("the [keeper] in the [storm] some")), qPrintable(snippet));
+        QVERIFY(snippet.indexOf(u'[') < 30);
+        QVERIFY(snippet.size() < Snippet::max_characters + 10);
+        const QString unbroken =
+            snippet_of_marked(QStringLiteral("😀").repeated(500) + "[x]" + QStringLiteral("😀").repeated(500));
+        QVERIFY(unbroken.contains(QStringLiteral("😀[x]😀")));
+        QVERIFY(unbroken.isValidUtf16());
     }
 
     void the_library_model_passes_the_item_model_tester()
@@ -341,6 +384,7 @@ private Q_SLOTS:
         LibraryView view({.database = shelf.file});
         view.show();
         EVENTUALLY(view.model().index_of("chat").isValid());
+        view.focus_search();
         QTest::keyClicks(view.findChild<QLineEdit*>(), "keeper");
         auto* hits = view.findChild<QListView*>();
         EVENTUALLY_EQUAL(hits->model()->rowCount(), 2);
@@ -359,56 +403,298 @@ private Q_SLOTS:
         }
     }
 
-    void typing_filters_names_at_once_and_then_searches_texts()
+    void typing_filters_names_at_once()
     {
         QTemporaryDir folder;
         Shelf shelf(folder);
-        std::string text;
-        while (text.size() < 3'000'000)
-            text += "The herring had been poor, and nobody wondered. ";
-        text += "Then came the Constant Anne.";
-        const int64_t document = shelf.add_document("Ashford", text, 7);
-        shelf.add_session("reading", document);
+        shelf.add_session("The Light of Ashford", std::nullopt);
+        shelf.add_session("other", std::nullopt);
+        LibraryView view({.database = shelf.file});
+        view.show();
+        EVENTUALLY(view.model().index_of("other").isValid());
+        const auto* tree = view.findChild<QTreeView*>();
+        const auto names = [&](const QString& typed) {
+            field_of(view).setText(typed);
+            const auto* shown = tree->model();
+            return shown->rowCount() == 0 ? 0 : shown->rowCount(shown->index(0, 0));
+        };
+        QCOMPARE(names("other"), 1);
+        QCOMPARE(names("ashford LIGHT"), 1); // all words, in any order
+        QCOMPARE(names("\"light of"), 1);
+        QCOMPARE(names("ashford other"), 0);
+        QVERIFY(!tree->isVisible()); // no empty list above the texts that are found
+        QCOMPARE(names(".*"), 0);
+        QCOMPARE(names(""), 2);
+        QVERIFY(tree->isVisible());
+    }
+
+    void messages_and_passages_that_have_all_words_are_listed()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const std::string text = paragraph("The herring had been poor") + paragraph("Then came the Constant Anne") +
+                                 paragraph("Anne was constant in the storm, and Constant Anne a ship");
+        const int64_t document = shelf.add_document("Ashford", text, 7, "The  Ship\n");
+        const int64_t reading = shelf.add_session("reading", document);
         shelf.add_session("other", std::nullopt, "Who was on the constant anne?");
         LibraryView view({.database = shelf.file});
         view.show();
         EVENTUALLY(view.model().index_of("reading").isValid());
-        auto* field = view.findChild<QLineEdit*>();
-        auto* hits = view.findChild<QListView*>();
-        auto* tree = view.findChild<QTreeView*>();
-        QTest::keyClicks(field, "other");
-        QCOMPARE(tree->model()->rowCount(), 1); // names are filtered at once
-        field->clear();
-        QTest::keyClicks(field, "CONSTANT ANNE");
-        EVENTUALLY_EQUAL(hits->model()->rowCount(), 2);
-        QSignalSpy activated(&view, &LibraryView::hit_activated);
-        bool in_document = false, said = false;
-        for (int row = 0; row < 2; ++row) {
-            Q_EMIT hits->activated(hits->model()->index(row, 0));
-            const auto hit = activated.last()[0].value<SearchHit>();
-            in_document = in_document || (hit.document == document && hit.session == "reading" &&
-                                          text.compare(hit.match.byte, 13, "Constant Anne") == 0);
-            said = said || (hit.document == 0 && hit.session == "other");
+        field_of(view).setText("CONSTANT ann");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 message(s), 2 passage(s)."));
+        QCOMPARE(hits_of(view).model()->rowCount(), 3);
+        const auto origin = [&](int row) {
+            return hits_of(view).model()->index(row, 0).data(Qt::ToolTipRole).toString();
+        };
+        QCOMPARE(origin(0), QStringLiteral("said in other"));
+        QCOMPARE(bracketed(hit_at(view, 0).snippet), QStringLiteral("Who was on the [constant] [anne]?"));
+        QCOMPARE(origin(1), QStringLiteral("Ashford · The Ship"));
+        const SearchHit best = hit_at(view, 1);
+        QVERIFY(
+            bracketed(best.snippet).startsWith("[Anne] was [constant] in the storm, and [Constant] [Anne] a ship"));
+        QCOMPARE(best.session_id, reading);
+        QCOMPARE(best.document, document);
+        QCOMPARE(best.found.size(), size_t{4});
+        QCOMPARE(text.substr(best.found[1].first, best.found[1].last - best.found[1].first),
+                 std::string("constant"));
+        field_of(view).setText("\"constant anne\"");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 message(s), 2 passage(s)."));
+        QVERIFY(bracketed(hit_at(view, 1).snippet).contains("[Constant Anne]"));
+        field_of(view).setText("constant herring");
+        EVENTUALLY_EQUAL(result_of(view),
+                         QStringLiteral("Found: 3 passage(s). No passage has all of these words; these "
+                                        "have some of them."));
+        field_of(view).setText("walrus");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Nothing was found."));
+        field_of(view).setText("walrus zebra");
+        EVENTUALLY_EQUAL(field_of(view).text() + result_of(view), QStringLiteral("walrus zebraNothing was found."));
+        field_of(view).clear();
+        QVERIFY(!hits_of(view).isVisible());
+    }
+
+    void the_best_of_many_passages_are_listed_and_all_are_counted()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        std::string text;
+        for (int i = 0; i < 300; ++i)
+            text += paragraph("The keeper");
+        shelf.add_session("reading", shelf.add_document("Ashford", text, 7));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        field_of(view).setText("keeper");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 200 of 300 passages."));
+        QCOMPARE(hits_of(view).model()->rowCount(), static_cast<int>(LibraryReader::max_passages));
+    }
+
+    void of_several_copies_of_a_file_the_open_one_is_searched()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const std::string text = paragraph("The keeper");
+        const int64_t first = shelf.add_document("Ashford", text, 7),
+                      second = shelf.add_document("Ashford", text, 7);
+        shelf.add_session("first", first);
+        shelf.add_session("second", second);
+        LibraryView view({.database = shelf.file});
+        view.show();
+        EVENTUALLY(view.model().index_of("second").isValid());
+        for (const auto& [name, document] : {std::pair("first", first), std::pair("second", second)}) {
+            view.set_open_session(QString::fromLatin1(name), false);
+            field_of(view).setText("keeper");
+            EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 passage(s)."));
+            QCOMPARE(hit_at(view, 0).document, document);
+            QCOMPARE(hit_at(view, 0).session, QString::fromLatin1(name));
+            field_of(view).clear();
         }
-        QVERIFY(in_document && said);
-        field->clear();
-        QVERIFY(!hits->isVisible());
-        QTest::keyClicks(field, "herring");
-        EVENTUALLY_EQUAL(hits->model()->rowCount(), static_cast<int>(LibraryReader::most_hits_of_one));
+    }
+
+    void keys_lead_from_the_field_to_the_hits_and_open_them()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        shelf.add_session(
+            "reading", shelf.add_document("Ashford", paragraph("A keeper, a keeper") + paragraph("A keeper"), 7));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        view.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&view, test::patience_ms));
+        QSignalSpy opened(&view, &LibraryView::hit_activated);
+        const auto passage = [&] { return opened.last()[0].value<SearchHit>().found.front().first; };
+        view.focus_search();
+        QTest::keyClicks(&field_of(view), "keeper");
+        QTest::keyClick(&field_of(view), Qt::Key_Return); // searches at once
+        QCOMPARE(opened.count(), 0);
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 2 passage(s)."));
+        QTest::keyClick(&field_of(view), Qt::Key_Return);
+        QCOMPARE(opened.count(), 1);
+        QCOMPARE(passage(), hit_at(view, 0).found.front().first);
+        QTest::keyClick(&field_of(view), Qt::Key_Down);
+        QVERIFY(hits_of(view).hasFocus());
+        QTest::keyClick(&hits_of(view), Qt::Key_Down);
+        QTest::keyClick(&hits_of(view), Qt::Key_Return);
+        QCOMPARE(opened.count(), 2);
+        QCOMPARE(passage(), hit_at(view, 1).found.front().first);
+        QTest::keyClick(&hits_of(view), Qt::Key_Up);
+        QVERIFY(hits_of(view).hasFocus());
+        QTest::keyClick(&hits_of(view), Qt::Key_Up);
+        QVERIFY(field_of(view).hasFocus());
+        field_of(view).setText("nowhere");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Nothing was found."));
+        QTest::keyClick(&field_of(view), Qt::Key_Return);
+        QCOMPARE(opened.count(), 2);
+    }
+
+    void one_click_opens_a_hit_once()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        shelf.add_session("reading", shelf.add_document("Ashford", paragraph("A keeper"), 7));
+        LibraryView view({.database = shelf.file});
+        view.resize(300, 600);
+        view.show();
+        field_of(view).setText("keeper");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 passage(s)."));
+        QSignalSpy opened(&view, &LibraryView::hit_activated);
+        QWidget* list = hits_of(view).viewport();
+        QTest::mouseClick(list, Qt::LeftButton, {}, QPoint(20, 20));
+        QCOMPARE(opened.count(), 1);
+        QTest::mouseDClick(list, Qt::LeftButton, {}, QPoint(20, 20));
+        QVERIFY(opened.count() <= 2);                                                // its first click
+        QTest::mouseClick(list, Qt::LeftButton, {}, QPoint(20, list->height() - 5)); // below the hits
+        QVERIFY(opened.count() <= 2);
+    }
+
+    void only_the_newest_search_is_shown()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        shelf.add_session("reading",
+                          shelf.add_document("Ashford", paragraph("A keeper") + paragraph("A storm"), 7));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        for (int round = 0; round < 20; ++round) {
+            field_of(view).setText("keeper");
+            QTest::keyClick(&field_of(view), Qt::Key_Return);
+            field_of(view).setText("storm");
+            QTest::keyClick(&field_of(view), Qt::Key_Return);
+            EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 passage(s)."));
+            QCOMPARE(hits_of(view).model()->rowCount(), 1);
+            QVERIFY(bracketed(hit_at(view, 0).snippet).startsWith("A [storm]"));
+        }
+    }
+
+    void no_input_makes_a_search_fail()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        shelf.add_session("reading", shelf.add_document("Ashford", paragraph("A keeper near the storm"), 7),
+                          "A keeper");
+        LibraryView view({.database = shelf.file});
+        QSignalSpy failed(&view, &LibraryView::failed);
+        view.show();
+        EVENTUALLY(view.model().index_of("reading").isValid());
+        const QString hostile[] = {"NEAR(keeper storm, 5)",
+                                   "keeper\"",
+                                   "\"\"\"\"",
+                                   "keeper AND OR NOT",
+                                   "text:keeper",
+                                   "(((((((((",
+                                   "keeper*^+-:{}",
+                                   "' OR 1=1; --",
+                                   QString("keeper OR ").repeated(10'000),
+                                   QString("\"").repeated(10'000),
+                                   QString(30'000, u'x'),
+                                   QStringLiteral("keeper") + QChar(0) + QStringLiteral("storm"),
+                                   QString(2, QChar(1)) + "keeper",
+                                   QStringLiteral("keeper ") + QChar(0xD83D),
+                                   QStringLiteral("\\Q(?=.*"),
+                                   QStringLiteral("灯台 守")};
+        for (const QString& typed : hostile) {
+            field_of(view).setText(typed);
+            QTest::keyClick(&field_of(view), Qt::Key_Return);
+            EVENTUALLY(!result_of(view).isEmpty());
+            QCOMPARE(failed.count(), 0);
+        }
+        field_of(view).setText(hostile[8]); // still a search for the words
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 message(s), 1 passage(s)."));
+    }
+
+    void documents_that_are_not_indexed_are_named_and_can_be_indexed()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t document = shelf.add_document("Ashford", paragraph("The keeper"), 7);
+        shelf.add_session("reading", document);
+        shelf.add_session("again", shelf.add_document("Beaford", paragraph("A keeper"), 8));
+        shelf.db->sql().exec("DELETE FROM indexed_documents WHERE document = " + std::to_string(document));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        field_of(view).setText("keeper");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 passage(s)."));
+        const auto says = [&](const QString& words) {
+            const auto labels = view.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
+                return label->isVisible() && label->text().contains(words);
+            });
+        };
+        QVERIFY(says("1 document(s) are not indexed yet"));
+        QSignalSpy wanted(&view, &LibraryView::index_wanted);
+        for (auto* button : view.findChildren<QPushButton*>())
+            if (button->isVisible() && button->text() == "Index them") button->click();
+        QCOMPARE(wanted.count(), 1);
+        QVERIFY(storage::PassageIndex(*shelf.db).build(document));
+        view.refresh(); // as when the engine has changed the library
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 2 passage(s)."));
+        QVERIFY(!says("not indexed"));
+    }
+
+    void a_search_that_fails_is_not_shown_as_running()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        shelf.add_session("reading", shelf.add_document("Ashford", paragraph("The keeper"), 7));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        EVENTUALLY(view.model().index_of("reading").isValid());
+        shelf.db.reset();
+        QFile file(shelf.file);
+        QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+        file.write(
+            "no database any more, and long enough to be read as one: this cannot be searched at all.........");
+        file.close();
+        QSignalSpy failed(&view, &LibraryView::failed);
+        field_of(view).setText("keeper");
+        EVENTUALLY_EQUAL(failed.count(), 1);
         const auto labels = view.findChildren<QLabel*>();
-        EVENTUALLY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
-            return label->isVisible() && label->text().contains("first"); // "the first …" says that there are more
+        QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+            return label->isVisible() && label->text() == "The texts could not be searched.";
         }));
+    }
+
+    void the_search_has_accessible_names()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        shelf.add_session("reading", shelf.add_document("Ashford", paragraph("The keeper"), 7, "Light"));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        field_of(view).setText("keeper");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 passage(s)."));
+        QCOMPARE(test::nameless(view).join(u'\n'), QString());
+        const QString said = hits_of(view).model()->index(0, 0).data(Qt::AccessibleTextRole).toString();
+        QVERIFY2(said.startsWith("Ashford · Light: The keeper"), qPrintable(said));
+        QCOMPARE(hits_of(view).accessibleDescription(), QStringLiteral("Found: 1 passage(s)."));
     }
 
     void the_search_model_passes_the_item_model_tester()
     {
         SearchModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
-        model.add({{.session = "s", .title = "t", .document = 1, .match = {5, 3, "a snippet", 2, 3}},
-                   {.session = "s", .title = {}, .message = 4, .match = {9, 4, "said", 0, 4}}});
+        model.add({{.session = "s", .title = "t", .document = 1, .snippet = {"a snippet", {{2, 3}}}},
+                   {.session = "s", .title = {}, .message = 4, .snippet = {"said", {{0, 4}}}}});
         QCOMPARE(model.rowCount(), 2);
-        QVERIFY(model.index(1, 0).data(SearchModel::OriginRole).toString().contains("s"));
+        QVERIFY(model.index(1, 0).data(SearchModel::TitleRole).toString().contains("s"));
         model.clear();
         QCOMPARE(model.rowCount(), 0);
     }

@@ -50,6 +50,7 @@ private Q_SLOTS:
         QTest::addColumn<int>("tab");
         QTest::newRow("chat") << static_cast<int>(Tab::Chat);
         QTest::newRow("document") << static_cast<int>(Tab::Document);
+        QTest::newRow("outline") << static_cast<int>(Tab::Outline);
         QTest::newRow("compare") << static_cast<int>(Tab::Compare);
     }
 

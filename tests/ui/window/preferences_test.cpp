@@ -35,6 +35,8 @@ private Q_SLOTS:
         changed.text_percent = 120;
         changed.colours = Colours::Dark;
         changed.reduced_motion = true;
+        changed.writes_notes = true;
+        changed.suggests_questions = false;
         changed.language = "de";
         stage.window->change_preferences(changed);
         auto* memory = stage.window->findChild<QDockWidget*>("memory");
@@ -55,6 +57,8 @@ private Q_SLOTS:
         QCOMPARE(found.text_percent, 120);
         QCOMPARE(found.colours, Colours::Dark);
         QCOMPARE(found.reduced_motion, true);
+        QCOMPARE(found.writes_notes, true);
+        QCOMPARE(found.suggests_questions, false);
         QCOMPARE(found.language, changed.language);
         QVERIFY(!stage.window->findChild<QDockWidget*>("memory")->isVisible());
         QCOMPARE(stage.window->size(), QSize(1300, 850));

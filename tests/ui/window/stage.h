@@ -41,7 +41,7 @@ inline WindowAreas::Make placeholder(const QString& name)
 
 inline WindowAreas placeholders()
 {
-    return {placeholder("Chat"), placeholder("Document"), placeholder("Compare"),
+    return {placeholder("Chat"), placeholder("Document"), placeholder("Outline"), placeholder("Compare"),
             placeholder("Map"),  placeholder("Memory"),   placeholder("Policy")};
 }
 

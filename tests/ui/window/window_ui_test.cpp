@@ -79,7 +79,8 @@ private Q_SLOTS:
         QVERIFY(has(ActionId::KeyboardHelp, "F1") && has(ActionId::FullScreen, "F11"));
         QVERIFY(has(ActionId::Stop, "Esc") && has(ActionId::NextArea, "F6"));
         QVERIFY(has(ActionId::LargerText, "Ctrl++") && has(ActionId::SmallerText, "Ctrl+-"));
-        QVERIFY(has(ActionId::NormalText, "Ctrl+0") && has(ActionId::ShowCompare, "Alt+3"));
+        QVERIFY(has(ActionId::NormalText, "Ctrl+0") && has(ActionId::ShowCompare, "Alt+4"));
+        QVERIFY(has(ActionId::ShowDocument, "Alt+2") && has(ActionId::ShowOutline, "Alt+3"));
     }
 
     void no_shortcut_or_mnemonic_is_used_twice()
@@ -113,6 +114,12 @@ private Q_SLOTS:
                  QString("Reading 61 % · 78,204 / 128,000 tokens · 4,120 tok/s · 41 s left"));
         QCOMPARE(cache_text(reading_frame().telemetry), QString("cache 96.0 MB of 6.1 GB full"));
         QVERIFY(activity_text({}).isEmpty());
+        Frame noting;
+        noting.activity = Activity::WritingNotes;
+        noting.notes = 12;
+        noting.notes_wanted = 61;
+        noting.share = 12.0 / 61;
+        QCOMPARE(activity_text(noting), QString("Writing notes 19 % · 12 of 61"));
         Frame nearly = reading_frame();
         nearly.share = 0.9999;
         QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // rounded down: 100 % appears only at the end

@@ -1,4 +1,4 @@
-#include "ui/chat/visible_text.h"
+#include "ui/base/visible_text.h"
 
 #include <QChar>
 #include <QCoreApplication>
