@@ -145,6 +145,7 @@ private:
             return;
         }
         summary_.origin = NoteOrigin::Quoted;
+        summary_.end = engine::GenerateEnd::EndOfText; // what is shown is not cut
         summary_.text = quotes_of(notes);
         summary_.refused = trimmed(written.text, most_refused_words, true).text;
     }

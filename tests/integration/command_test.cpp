@@ -71,7 +71,7 @@ TEST_CASE("a summary is reproducible, and a changed page changes it")
     const auto summary = [](const std::string& text) {
         const TextFile file(text);
         const Ran ran = command({"summarize", file.name(), "--model", tiny_model, "--budget", "128", "--chunk",
-                                 "32", "--max-tokens", "60", "--json"});
+                                 "32", "--max-tokens", "60", "--no-notes", "--json"});
         REQUIRE(ran.status == 0);
         return nlohmann::json::parse(ran.out)["answers"][0]["text"].get<std::string>();
     };
@@ -168,7 +168,7 @@ TEST_CASE("the receipt reports an answer that --max-tokens cut, not one that --s
 {
     const TextFile file(book("Ann Holt"));
     const std::vector<std::string> common = {"--model", tiny_model, "--budget", "100", "--chunk", "32"};
-    auto cut = std::vector<std::string>{"summarize", file.name(), "--max-tokens", "3"};
+    auto cut = std::vector<std::string>{"summarize", file.name(), "--max-tokens", "3", "--no-notes"};
     cut.insert(cut.end(), common.begin(), common.end());
     const Ran ran = command(cut);
     CHECK(ran.err.find("cut after 3 tokens") != std::string::npos);
