@@ -25,7 +25,7 @@ Costs costs_of(std::span<const Note> notes)
     return costs;
 }
 
-// What a note is about, as a passage.
+// The part of the document that the note is about, as a passage.
 StoredPassage passage_of(const Note& note)
 {
     return {.document = note.document,

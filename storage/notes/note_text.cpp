@@ -26,7 +26,8 @@ constexpr std::string_view openers[] = {"ah",      "despite", "each",      "even
                                         "unlike",  "various", "yes",       "yet"};
 static_assert(std::is_sorted(std::begin(openers), std::end(openers)));
 
-// Of a note that speaks of the text, and not of what it says ("The passage above contains a sentence ...").
+// Words by which a note speaks of the text instead of saying what it says ("The passage above contains a
+// sentence").
 constexpr std::string_view words_for_text[] = {"note",    "notes",    "passage",  "passages",
                                                "section", "sections", "sentence", "sentences",
                                                "summary", "text",     "user",     "words"};

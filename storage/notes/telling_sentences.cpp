@@ -119,8 +119,8 @@ std::vector<double> cosines(const std::vector<Sentence>& sentences)
     return all;
 }
 
-// Of each sentence, how much it shares with all others: degree centrality, with the cosines themselves for the
-// number of those above a threshold.
+// Returns for each sentence the sum of its cosines with all others. (The paper's degree centrality counts the
+// cosines above a threshold.)
 std::vector<double> centrality(const std::vector<double>& similar, size_t count)
 {
     std::vector<double> sums(count);

@@ -18,7 +18,7 @@ std::string plain_word(std::string_view word);
 size_t wide_mark(std::string_view text);
 // The first five bytes of a plain word, which most forms of a word have in common.
 std::string rough_stem(std::string_view word);
-// Of the Latin, Greek or Cyrillic alphabet.
+// Whether the first letter is a capital of the Latin, Greek or Cyrillic alphabet.
 bool begins_with_capital(std::string_view word);
 // Where the first `most` words end, at most 12 bytes for each: a text without spaces, such as Chinese, is one word
 // from mark to mark. The text's size if it has no more; never within a UTF-8 character.
