@@ -59,7 +59,8 @@ class NotesTest(SessionTest):
         self.fails(2, "PAL-OPTION-01", "summarize", *SMALL)
         self.fails(2, "PAL-OPTION-01", "summarize", "--session", "new", *SMALL)
         book = self.file("book.txt", text(60, 3))
-        for refused in (["--notes", "--no-notes"], ["--outline", "--no-notes"], ["--notes", "--question-last"]):
+        for refused in (["--notes", "--no-notes"], ["--outline", "--no-notes"], ["--notes", "--question-last"],
+                        ["--outline", "--question-last"]):
             self.fails(2, "PAL-OPTION-01", "summarize", book, *SMALL, *refused)
 
 

@@ -58,7 +58,8 @@ public:
             command_
                 ->add_flag("--no-notes", no_notes_, "make the summary of what the session still holds at the end")
                 ->excludes(notes);
-        command_->add_flag("--outline", outline_, "print the notes with their places, too")->excludes(none);
+        auto* outline =
+            command_->add_flag("--outline", outline_, "print the notes with their places, too")->excludes(none);
         common_.sampler.repeat_penalty = summary_repeat_penalty;
         define_common();
         auto* steer = command_->add_flag("--steer", steer_,
@@ -69,7 +70,8 @@ public:
                        "document and the prompt are one input, as in the papers that compress prompts; without "
                        "notes")
             ->excludes(steer)
-            ->excludes(notes);
+            ->excludes(notes)
+            ->excludes(outline);
     }
 
     void run(Console& console) override
@@ -133,7 +135,6 @@ private:
         if (names.empty()) names = stored_->sources();
         if (each_) names = {documents[0]->name()};
         check_complete(coverage, common_.require_complete, session_.empty() ? names[0] : session_);
-        stored_->complete_notes();
         const std::vector<Note> notes = note_mode() == NoteMode::Never ? std::vector<Note>() : stored_->notes();
         if (notes.empty()) return summarize_session(coverage, names, console);
         return summarize_notes(notes, coverage, names, console);
@@ -159,6 +160,7 @@ private:
         try {
             for (const auto& document : documents)
                 stored_->read(*document, document != documents.back());
+            stored_->complete_notes();
         } catch (const Interrupted&) {
             if (!in_memory) throw;
             throw Interrupted{Text("stopped while reading; nothing was saved, run it again to start over")};
