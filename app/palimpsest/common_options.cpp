@@ -160,6 +160,14 @@ void add_reread_options(CLI::App& command, CommonOptions& o)
     add_rank_option(command, o);
 }
 
+void add_answer_from_option(CLI::App& command, CommonOptions& o)
+{
+    add(command, o, "answer-from", o.answer_from,
+        "passages: the sentences of what was found alone; session: what is held, and what is read again; auto: "
+        "passages, where something is read again and the question stands by itself (without --continue, --steer)",
+        CLI::IsMember({"auto", "session", "passages"}));
+}
+
 void add_rank_option(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "rank-seconds", o.rank_seconds,
@@ -219,6 +227,7 @@ std::vector<OptionOrigin> option_origins()
                                           {"max-tokens", Text("512 to summarize, 256 to ask")},
                                           {"reread", Text::verbatim("auto")},
                                           {"reread-tokens", Text::verbatim("512")},
+                                          {"answer-from", Text::verbatim("auto")},
                                           {"rank-seconds", Text::verbatim("0")},
                                           {"system", Text("none but the model's own")}};
     std::vector<OptionOrigin> origins;

@@ -26,7 +26,7 @@ struct CommonOptions : storage::SessionChoice {
     bool events = false;
     bool require_complete = false;
     bool no_save = false;
-    std::string reread = "auto";
+    std::string reread = "auto", answer_from = "auto";
     uint32_t reread_tokens = storage::RereadOptions::default_tokens;
     double rank_seconds = storage::RereadOptions::default_rank_seconds;
 
@@ -37,6 +37,7 @@ void add_backend_options(CLI::App& command, CommonOptions& options); // model, d
 void add_cache_options(CLI::App& command, CommonOptions& options); // policy, budget, chunk, positions, kv-type, pin
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_reread_options(CLI::App& command, CommonOptions& options);
+void add_answer_from_option(CLI::App& command, CommonOptions& options);
 void add_rank_option(CLI::App& command, CommonOptions& options);    // one of the reread options
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
 

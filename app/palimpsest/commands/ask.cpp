@@ -2,6 +2,7 @@
 // holds no longer is read again before the answer.
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <utility>
 
 #include "app/palimpsest/commands/answer_command.h"
@@ -10,8 +11,10 @@
 #include "kernels/base/error.h"
 #include "storage/session/answer_support.h"
 #include "storage/session/document_indexing.h"
+#include "storage/session/found_sentences.h"
 #include "storage/session/installed_encoder.h"
 #include "storage/session/listener.h"
+#include "storage/session/passage_answer.h"
 #include "storage/session/rereading.h"
 #include "storage/session/session_report.h"
 
@@ -19,16 +22,19 @@ namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
+using storage::AnswerFrom;
 using storage::check_complete;
 using storage::Coverage;
 using storage::Documents;
 using storage::documents_in;
 using storage::encode_documents;
+using storage::FoundSentences;
 using storage::Interrupted;
 using storage::open_documents;
 using storage::open_store;
 using storage::PassageEncoder;
 using storage::Protocol;
+using storage::Quote;
 using storage::QuotedPassage;
 using storage::reach_json;
 using storage::require_question;
@@ -58,6 +64,7 @@ public:
             ->check(&holds_a_question);
         define_common();
         add_reread_options(*command_, common_);
+        add_answer_from_option(*command_, common_);
         auto* steer = command_->add_flag(
             "--steer", steer_,
             "read with the question in mind: its rows look at every chunk, so that the policy keeps what they "
@@ -158,8 +165,14 @@ private:
         return encoder_.get(model_ ? storage::shared_by_encoder(*model_) : nullptr, *listener_);
     }
 
+    // What was found for a question.
+    struct Found {
+        Rereading passages{};
+        std::unique_ptr<FoundSentences> sentences{}; // null: nothing is looked for
+    };
+
     // Finds the passages that are fed again before a question. `stream`: all that the session has read.
-    Rereading look_up(const engine::Session& session, const SessionStream& stream, const std::string& question)
+    Found look_up(const engine::Session& session, const SessionStream& stream, const std::string& question)
     {
         if (!rereads()) return {};
         storage::FindingMeans means{.before = storage::asked_before(*store_, stream) + asked_,
@@ -174,34 +187,92 @@ private:
                 means.meaning = with->meaning_of({question, means.before}, listener_->stop());
             });
         if (!go_on) throw Interrupted{Text("stopped before the answer")};
-        Rereading found = plan_rereading(*store_, stream, session, question, common_.rereading(), means);
-        if (!found.empty()) listener_->found(found, *store_);
+        Found found;
+        found.passages = plan_rereading(*store_, stream, session, question, common_.rereading(), means);
+        if (!found.passages.empty()) listener_->found(found.passages, *store_);
+        found.sentences =
+            std::make_unique<FoundSentences>(found.passages, question, *store_, encoder(), listener_->stop());
         return found;
     }
 
-    // Adds what was found for the question to its answer, and tells the sentence that supports it.
-    void tell_support(Answer& answer, const Rereading& found, Console& console)
+    std::vector<QuotedPassage> quoted(const Found& found) const
     {
-        answer.support = {{"reread", nullptr}, {"quote", nullptr}, {"unsupported", ordered_json::array()}};
-        if (!rereads()) return;
-        const auto support = support_of(answer.text, answer.question, found, *store_, encoder(), listener_->stop());
+        return found.passages.read.empty() ? std::vector<QuotedPassage>() : found.passages.quoted(*store_);
+    }
+
+    // The sentences that the question is answered from alone; none: from the session.
+    std::vector<Quote> excerpts_for(const Found& found) const
+    {
+        const AnswerFrom from = *storage::answer_from(common_.answer_from);
+        const bool stands_alone = !continue_ && protocol() == Protocol::Blind;
+        if (from == AnswerFrom::Session || !found.sentences) return {};
+        if (from == AnswerFrom::Auto && (!stands_alone || found.passages.read.empty())) return {};
+        return found.sentences->excerpts();
+    }
+
+    void tell_excerpts(const std::vector<Quote>& excerpts, Console& console) const
+    {
+        if (common_.json || excerpts.empty()) return;
+        uint64_t tokens = 0;
+        for (const Quote& excerpt : excerpts)
+            tokens += excerpt.place.tokens();
+        write_note(console, common_.events,
+                   Text("answered from {0} tokens of these passages alone; --answer-from session uses what is held, "
+                        "too",
+                        tokens));
+    }
+
+    // Adds what was found for the question to its answer, and tells the sentence that supports it.
+    void tell_support(Answer& answer, const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    {
+        answer.support = {{"answered_from", name_of(excerpts.empty() ? AnswerFrom::Session : AnswerFrom::Passages)},
+                          {"excerpts", ordered_json::array()},
+                          {"reread", nullptr},
+                          {"quote", nullptr},
+                          {"unsupported", ordered_json::array()}};
+        if (!found.sentences) return;
+        const auto support = support_of(answer.text, *found.sentences);
         write_support(console, common_.events, common_.json, support, *store_);
         if (!common_.json) return;
-        answer.support["reread"] = found.json(*store_);
+        for (const Quote& excerpt : excerpts)
+            answer.support["excerpts"].push_back(excerpt.json(*store_));
+        answer.support["reread"] = found.passages.json(*store_);
         add_support(answer.support, support, *store_);
     }
 
-    // Answers in `session`, which has read `stream`, and appends the question and the answer to `stream`.
-    Answer reply(engine::Session& session, SessionStream& stream, const std::string& question, Console& console)
+    // Answers a question to `session`, which has read `stream`, in a copy of it or from passages alone.
+    Answer reply(engine::Session& session, const SessionStream& stream, const std::string& question,
+                 Console& console)
     {
-        const Rereading found = look_up(session, stream, question);
-        const auto passages = found.read.empty() ? std::vector<QuotedPassage>() : found.quoted(*store_);
-        const auto ids = turn(stream, prompted(question), passages);
+        const Found found = look_up(session, stream, question);
+        const std::vector<Quote> excerpts = excerpts_for(found);
+        tell_excerpts(excerpts, console);
+        const auto other = excerpts.empty() ? copy(session)
+                                            : storage::empty_session_like(session, model_, common_.sampler);
+        const auto ids = excerpts.empty()
+                             ? turn(stream, prompted(question), quoted(found))
+                             : turn({}, storage::with_excerpts(excerpts, prompted(question)), {});
+        return reply(*other, ids, question, found, excerpts, console);
+    }
+
+    Answer reply(engine::Session& session, const std::vector<engine::TokenId>& ids, const std::string& question,
+                 const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    {
         if (!common_.json && questions_.size() > 1)
             console.out << console.wording.of(Text("Q: {0}\nA: ", visible(question)));
         Answer result = answer(session, question, ids, answer_tokens, console);
-        tell_support(result, found, console);
-        if (continue_) asked_ = std::exchange(asked_last_, question + '\n') + question;
+        tell_support(result, found, excerpts, console);
+        return result;
+    }
+
+    // Answers in `session`, which has read `stream`, and appends the question and the answer to `stream`.
+    Answer reply_within(engine::Session& session, SessionStream& stream, const std::string& question,
+                        Console& console)
+    {
+        const Found found = look_up(session, stream, question);
+        const auto ids = turn(stream, prompted(question), quoted(found));
+        Answer result = reply(session, ids, question, found, {}, console);
+        asked_ = std::exchange(asked_last_, question + '\n') + question;
         stream.append(StreamMessage{.tokens = ids.size()});
         stream.append(StreamMessage{.tokens = result.generated.tokens.size()});
         return result;
@@ -217,7 +288,7 @@ private:
             // As in a stored session, the question rows are the question without the prompt.
             reading = read(documents, protocol() == Protocol::Steered ? question : prompted(question), console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
-            answers.push_back(reply(*copy(*reading.session), reading.stream, question, console));
+            answers.push_back(reply(*reading.session, reading.stream, question, console));
             if (questions_.size() > 1) answers.back().reach = reach_json(reading.session->retention());
         }
         tell(*reading.session, reading.coverage, {words_[0]}, answers, console);
@@ -242,12 +313,15 @@ private:
         std::unique_ptr<engine::Session> fork;
         SessionStream talked;
         for (const std::string& question : questions_) {
-            if (!continue_) fork.reset(); // before the next: only one is in memory at a time
+            if (!continue_) {
+                answers.push_back(reply(session, stream, question, console));
+                continue;
+            }
             if (!fork) {
                 fork = copy(session);
                 talked = stream;
             }
-            answers.push_back(reply(*fork, talked, question, console));
+            answers.push_back(reply_within(*fork, talked, question, console));
         }
         tell(session, coverage, sources, answers, console);
     }

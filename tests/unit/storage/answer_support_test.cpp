@@ -28,7 +28,7 @@ struct Story : BookSession {
     }
     AnswerSupport support(const std::string& answer, const std::string& question)
     {
-        AnswerSupport support = support_of(answer, question, found, store(), nullptr);
+        AnswerSupport support = support_of(answer, FoundSentences(found, question, store(), nullptr));
         if (support.quote) check_verbatim(*support.quote);
         return support;
     }

@@ -1,0 +1,216 @@
+#include "storage/session/found_sentences.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "engine/text/sentences.h"
+#include "kernels/base/error.h"
+#include "storage/passage_index.h"
+#include "storage/passages/named_things.h"
+#include "storage/passages/passage_places.h"
+#include "storage/passages/word_overlap.h"
+#include "storage/passages/word_query.h"
+
+namespace palimpsest::storage {
+namespace {
+
+constexpr double weight_of_previous = 0.7, weight_of_answer = 0.5, weight_of_kind = 0.3;
+
+constexpr size_t most_sentences = 256;
+constexpr size_t most_question_bytes = 4096; // of which every word and name is looked up in every sentence
+constexpr size_t most_excerpts = 2;          // chosen on books of the training split (docs/quality.md)
+
+// What kind of words the question asks for. English question words.
+bool asks_for_name(const std::vector<std::string_view>& words)
+{
+    constexpr std::array<std::string_view, 5> asking = {"who", "whom", "whose", "where", "name"};
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+        return std::find(asking.begin(), asking.end(), word) != asking.end();
+    });
+}
+
+bool asks_for_number(const std::vector<std::string_view>& words)
+{
+    constexpr std::array<std::string_view, 8> measures = {"many", "much",  "long", "old",
+                                                          "far",  "often", "high", "tall"};
+    for (size_t i = 0; i < words.size(); ++i) {
+        if (words[i] == "when" || words[i] == "year" || words[i] == "age") return true;
+        const bool is_measured = i > 0 && words[i - 1] == "how" &&
+                                 std::find(measures.begin(), measures.end(), words[i]) != measures.end();
+        if (is_measured) return true;
+    }
+    return false;
+}
+
+std::vector<std::string_view> split_words(std::string_view small)
+{
+    std::vector<std::string_view> words;
+    for (size_t at = 0; at < small.size();) {
+        const size_t end = std::min(small.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at), small.size());
+        if (end > at) words.push_back(small.substr(at, end - at));
+        at = end + 1;
+    }
+    return words;
+}
+
+} // namespace
+
+FoundSentences::FoundSentences(const Rereading& found, std::string_view question, Store& store,
+                               PassageEncoder* encoder, const std::stop_token& stop)
+    : store_(store), question_(question.substr(0, most_question_bytes)), asked_(word_query(question_).words)
+{
+    try {
+        split(found, store);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::DamagedDocument) throw;
+        all_.clear();
+    }
+    if (all_.empty()) return;
+    const auto by_words = word_overlap(asked_, texts()), by_kind = kind_scores();
+    const auto by_meaning = encoder ? meaning_scores(*encoder, stop) : std::vector<double>(all_.size());
+    for (size_t i = 0; i < all_.size(); ++i) {
+        const double before = all_[i].follows ? weight_of_previous * by_words[i - 1] : 0;
+        of_question_.push_back(by_words[i] + before + weight_of_kind * by_kind[i] + by_meaning[i]);
+    }
+}
+
+// A heading says what a section is about, not what is asked.
+void FoundSentences::split(const Rereading& found, Store& store)
+{
+    PassageIndex index(store.database);
+    PassagePlaces places(store.library);
+    passages_.reserve(found.read.size() + found.held.size()); // the sentences refer to them
+    for (const auto* passages : {&found.read, &found.held})
+        for (const FoundPassage& passage : *passages) {
+            passages_.push_back({passage.passage, index.text(passage.passage)});
+            const Passage& one = passages_.back();
+            const Section* section = places.section(passage.passage);
+            const std::string_view heading = section ? std::string_view(section->title) : std::string_view();
+            bool follows = false;
+            for (const engine::TextRange& range : engine::sentences(one.text)) {
+                if (all_.size() == most_sentences) return;
+                if (heading.find(range.in(one.text)) != std::string_view::npos) continue;
+                all_.push_back({&one, range.begin, range.in(one.text), follows});
+                follows = true;
+            }
+        }
+}
+
+std::vector<std::string_view> FoundSentences::texts() const
+{
+    std::vector<std::string_view> texts(all_.size());
+    std::transform(all_.begin(), all_.end(), texts.begin(), [](const Sentence& one) { return one.text; });
+    return texts;
+}
+
+bool FoundSentences::hold(std::string_view thing) const
+{
+    return std::any_of(passages_.begin(), passages_.end(),
+                       [&](const Passage& passage) { return has_words(passage.text, thing); });
+}
+
+// 1 for a sentence with a name or a number, as asked, that the question does not have.
+std::vector<double> FoundSentences::kind_scores() const
+{
+    std::string small(question_);
+    std::transform(small.begin(), small.end(), small.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    const auto words = split_words(small);
+    const bool name = asks_for_name(words), number = asks_for_number(words);
+    const auto has_new = [&](const std::vector<std::string>& things) {
+        return std::any_of(things.begin(), things.end(),
+                           [&](const auto& thing) { return !has_words(question_, thing); });
+    };
+    std::vector<double> scores;
+    for (const Sentence& sentence : all_) {
+        const bool is_asked =
+            (name && has_new(names_in(sentence.text))) || (number && has_new(numbers_in(sentence.text)));
+        scores.push_back(is_asked ? 1 : 0);
+    }
+    return scores;
+}
+
+// The cosine of the question and the sentence, and of the question and the sentence with the one before it.
+std::vector<double> FoundSentences::meaning_scores(PassageEncoder& encoder, const std::stop_token& stop) const
+try {
+    std::vector<std::string> pairs;
+    for (size_t i = 0; i < all_.size(); ++i)
+        pairs.push_back(all_[i].follows ? std::string(all_[i - 1].text) + " " + std::string(all_[i].text)
+                                        : std::string(all_[i].text));
+    std::vector<std::string_view> texts = {question_};
+    for (size_t i = 0; i < all_.size(); ++i) {
+        texts.push_back(all_[i].text);
+        texts.emplace_back(pairs[i]);
+    }
+    const std::vector<float> encoded = encoder.encode(texts, stop);
+    if (encoded.empty()) return std::vector<double>(all_.size());
+    const size_t width = encoded.size() / texts.size();
+    const auto cosine = [&](size_t text) {
+        return std::inner_product(encoded.begin(), encoded.begin() + static_cast<std::ptrdiff_t>(width),
+                                  encoded.begin() + static_cast<std::ptrdiff_t>(text * width), 0.0);
+    };
+    std::vector<double> scores;
+    for (size_t i = 0; i < all_.size(); ++i)
+        scores.push_back(cosine(1 + 2 * i) + cosine(2 + 2 * i));
+    return scores;
+} catch (const Error&) {
+    return std::vector<double>(all_.size());
+}
+
+std::vector<double> FoundSentences::scores(std::string_view answer) const
+{
+    std::vector<std::string> said = word_query(answer).words;
+    std::erase_if(said, [&](const std::string& word) {
+        return std::find(asked_.begin(), asked_.end(), word) != asked_.end();
+    });
+    const auto by_answer = word_overlap(said, texts());
+    std::vector<double> scores = of_question_;
+    for (size_t i = 0; i < scores.size(); ++i)
+        scores[i] += weight_of_answer * by_answer[i];
+    return scores;
+}
+
+Quote FoundSentences::quote(size_t first, size_t last) const
+{
+    const Sentence &begin = all_[first], &end = all_[last];
+    return quote_from(begin.passage->place, begin.passage->text, begin.first_byte,
+                      end.first_byte + end.text.size(), store_);
+}
+
+Quote FoundSentences::best(std::string_view answer) const
+{
+    const std::vector<double> all = scores(answer);
+    const auto best = static_cast<size_t>(std::max_element(all.begin(), all.end()) - all.begin());
+    return quote(best, best);
+}
+
+std::vector<Quote> FoundSentences::excerpts() const
+{
+    std::vector<size_t> order(all_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return of_question_[a] > of_question_[b]; });
+    order.resize(std::min(order.size(), most_excerpts));
+    std::vector<std::pair<size_t, size_t>> windows; // first and last sentence
+    for (const size_t sentence : order) {
+        const bool has_next = sentence + 1 < all_.size() && all_[sentence + 1].follows;
+        std::pair<size_t, size_t> window(sentence - (all_[sentence].follows ? 1 : 0),
+                                         sentence + (has_next ? 1 : 0));
+        const auto touched = std::find_if(windows.begin(), windows.end(), [&](const auto& other) {
+            return window.first <= other.second + 1 && other.first <= window.second + 1 &&
+                   all_[other.first].passage == all_[window.first].passage;
+        });
+        if (touched == windows.end())
+            windows.push_back(window);
+        else
+            *touched = {std::min(touched->first, window.first), std::max(touched->second, window.second)};
+    }
+    std::vector<Quote> excerpts;
+    for (const auto& [first, last] : windows)
+        excerpts.push_back(quote(first, last));
+    return excerpts;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,62 @@
+// The sentences of the passages that were found for a question, and how much each says to it.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/session/passage_encoder.h"
+#include "storage/session/quote.h"
+#include "storage/session/rereading.h"
+#include "storage/session/store.h"
+
+namespace palimpsest::storage {
+
+class FoundSentences {
+public:
+    // Looks at the first 256 sentences; headings are none. Empty if nothing was found, or if a text is damaged.
+    // `store`: must outlive this object. `encoder`: null: not by meaning.
+    FoundSentences(const Rereading& found, std::string_view question, Store& store, PassageEncoder* encoder,
+                   const std::stop_token& stop = {});
+
+    bool empty() const { return all_.empty(); }
+    const std::string& question() const { return question_; } // what was looked at of it: its first 4,096 bytes
+    bool hold(std::string_view thing) const;                  // whether a passage has these words
+
+    // The sentence with the most of the question's and the answer's words, its own and in part those of the
+    // sentence before it, counted by rarity; which has what is asked for (a name, a number); and, with an encoder,
+    // the nearest in meaning. The weights were chosen on books of the training split; the model's likelihood of the
+    // question given the sentence did not help there (docs/quality.md). REQUIRES: !empty()
+    Quote best(std::string_view answer) const;
+    // The two best sentences before there is an answer, each with the one before it and the one behind it, as far
+    // as the passage goes; best first. Where they touch, they are one.
+    std::vector<Quote> excerpts() const;
+
+private:
+    struct Passage {
+        StoredPassage place;
+        std::string text;
+    };
+    struct Sentence {
+        const Passage* passage = nullptr;
+        size_t first_byte = 0; // in its text
+        std::string_view text;
+        bool follows = false; // the sentence before it, in the same passage
+    };
+    void split(const Rereading& found, Store& store);
+    std::vector<std::string_view> texts() const;
+    std::vector<double> kind_scores() const;
+    std::vector<double> meaning_scores(PassageEncoder& encoder, const std::stop_token& stop) const;
+    std::vector<double> scores(std::string_view answer) const;
+    Quote quote(size_t first, size_t last) const; // sentences of one passage
+
+    Store& store_;
+    std::string question_;
+    std::vector<std::string> asked_; // its words
+    std::vector<Passage> passages_;
+    std::vector<Sentence> all_;       // refer to passages_
+    std::vector<double> of_question_; // what a sentence's score does not owe to the answer
+};
+
+} // namespace palimpsest::storage
