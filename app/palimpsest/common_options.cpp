@@ -163,8 +163,9 @@ void add_reread_options(CLI::App& command, CommonOptions& o)
 void add_answer_from_option(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "answer-from", o.answer_from,
-        "passages: the sentences of what was found alone; session: what is held, and what is read again; auto: "
-        "passages, where something is read again and the question stands by itself (without --continue, --steer)",
+        "passages: the sentences that the question is most about, alone; session: what is held, and what is read "
+        "again; auto: passages, if something is read again; with --continue, --steer or --question-last always "
+        "session",
         CLI::IsMember({"auto", "session", "passages"}));
 }
 

@@ -18,6 +18,8 @@ constexpr size_t min_hits = 200; // before neighbours are looked at
 constexpr double neighbour_of_words = 0.2, neighbour_of_meaning = 0.1;
 constexpr double weight_of_words = 0.03; // beside cosines
 constexpr double least_similar = 0.25;   // of a passage that shares no word
+constexpr double weight_of_rare_name = 0.8;
+constexpr size_t most_of_rare_name = 3; // passages that have it
 
 using PassageKey = std::pair<int64_t, int64_t>; // document, index
 using Scores = std::map<PassageKey, double>;
@@ -41,6 +43,11 @@ bool has_index(Database& database)
     return database.statement("SELECT 1 FROM main.sqlite_schema WHERE name = 'passage_texts'").executeStep();
 }
 
+std::string list_of(std::span<const int64_t> documents)
+{
+    return nlohmann::json(std::vector<int64_t>(documents.begin(), documents.end())).dump();
+}
+
 Scores word_scores(Database& database, const std::string& words, std::span<const int64_t> documents, size_t limit)
 {
     Scores scores;
@@ -50,11 +57,40 @@ Scores word_scores(Database& database, const std::string& words, std::span<const
         "AND document IN (SELECT value FROM json_each(?)) AND document IN (SELECT document FROM indexed_documents) "
         "ORDER BY score DESC, document, idx LIMIT ?");
     query.bind(1, words);
-    query.bind(2, nlohmann::json(std::vector<int64_t>(documents.begin(), documents.end())).dump());
+    query.bind(2, list_of(documents));
     query.bind(3, static_cast<int64_t>(std::max(limit, min_hits)));
     while (query.executeStep())
         scores[{query.getColumn(0).getInt64(), query.getColumn(1).getInt64()}] = query.getColumn(2).getDouble();
     return scores;
+}
+
+// The passages that have these words, if there are few of them, else none.
+std::vector<PassageKey> rare_hits(Database& database, const std::string& words, std::span<const int64_t> documents)
+{
+    std::vector<PassageKey> hits;
+    auto query = database.statement(
+        "SELECT document, idx FROM passage_texts JOIN passages ON passages.id = passage_texts.rowid "
+        "WHERE passage_texts MATCH ? AND document IN (SELECT value FROM json_each(?)) "
+        "AND document IN (SELECT document FROM indexed_documents) LIMIT ?");
+    query.bind(1, words);
+    query.bind(2, list_of(documents));
+    query.bind(3, static_cast<int64_t>(most_of_rare_name + 1));
+    while (query.executeStep())
+        hits.emplace_back(query.getColumn(0).getInt64(), query.getColumn(1).getInt64());
+    if (hits.size() > most_of_rare_name) hits.clear();
+    return hits;
+}
+
+// A name that hardly any passage has says where to look; among many passages, meaning would outweigh it.
+void add_rare_names(Scores& scores, Database& database, std::string_view question,
+                    std::span<const int64_t> documents)
+{
+    for (const std::string& name : names_in(question)) {
+        const std::string expression = word_query(name).expression();
+        if (expression.empty()) continue;
+        for (const PassageKey& key : rare_hits(database, expression, documents))
+            scores[key] += weight_of_rare_name;
+    }
 }
 
 // Adds to each passage a part of the score of its better neighbour; a neighbour may have none of its own.
@@ -109,7 +145,9 @@ Scores scores_of(Database& database, const Question& question, std::span<const i
 {
     const Scores words = word_scores(database, question, documents, limit);
     if (!meaning || meaning->embedding.empty()) return with_neighbours(words, neighbour_of_words);
-    return with_neighbours(with_meaning(words, database, documents, *meaning), neighbour_of_meaning);
+    Scores scores = with_meaning(words, database, documents, *meaning);
+    add_rare_names(scores, database, question.text, documents);
+    return with_neighbours(scores, neighbour_of_meaning);
 }
 
 } // namespace

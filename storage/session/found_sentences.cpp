@@ -175,8 +175,8 @@ std::vector<double> FoundSentences::scores(std::string_view answer) const
 Quote FoundSentences::quote(size_t first, size_t last) const
 {
     const Sentence &begin = all_[first], &end = all_[last];
-    return quote_from(begin.passage->place, begin.passage->text, begin.first_byte,
-                      end.first_byte + end.text.size(), store_);
+    return quote_from(begin.passage->place, begin.passage->text, begin.first_byte, end.first_byte + end.text.size(),
+                      store_);
 }
 
 Quote FoundSentences::best(std::string_view answer) const

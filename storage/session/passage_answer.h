@@ -1,6 +1,6 @@
-// Answers that are written from passages alone: a session of their own reads the sentences that the question is most
-// about, and the question. What the cache of a long document still holds confuses a small model more than it helps
-// (docs/quality.md).
+// Answers that are written from passages alone: a session of their own reads the sentences that the question is
+// most about, and the question. What the cache of a long document still holds confuses a small model more than it
+// helps (docs/quality.md).
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 namespace palimpsest::storage {
 
 enum class AnswerFrom : uint8_t {
-    Auto,     // passages, if some are read again for a question that stands by itself
-    Session,  // what it holds, and the passages that are read again
-    Passages, // those that were found; the session, if none were
+    Auto,    // passages, if some are read again
+    Session, // what it holds, and the passages that are read again
+    Passages // those that were found; the session, if none were
 };
 
 // What the model is asked: the excerpts, then the message.

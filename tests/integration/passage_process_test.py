@@ -100,6 +100,37 @@ class PassageTest(SessionTest):
         events = [json.loads(line) for line in ask("--events").stderr.splitlines()]
         self.assertEqual([e["quote"]["text"] for e in events if e["event"] == "quote"], [quote["text"]])
 
+    def test_a_question_is_answered_from_sentences_alone_where_something_is_read_again(self):
+        self.rereading()
+        ask = lambda *more: self.document("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", *more)["answers"][0]
+        answer = ask()
+        self.assertEqual(answer["answered_from"], "passages")
+        with open(os.path.join(self.folder, "told.txt"), "rb") as file:
+            content = file.read()
+        self.assertIn("Elias Verrin trimmed the wick", answer["excerpts"][0]["text"])
+        for excerpt in answer["excerpts"]:
+            self.assertEqual(content[slice(*excerpt["bytes"])].decode(), excerpt["text"])
+            self.assertTrue(any(p["bytes"][0] <= excerpt["bytes"][0] and excerpt["bytes"][1] <= p["bytes"][1]
+                                for p in answer["reread"]["passages"]))
+        # What the session holds has no part in it: one that holds other tokens answers the same.
+        told = os.path.join(self.folder, "told.txt")
+        other = lambda origin: self.document("ask", told, "Who trimmed the wick?", "--model", MODEL, "--budget", "240", "--chunk", "16",
+                                             "--policy", "streaming", "--max-tokens", "8", "--answer-from", origin)["answers"][0]
+        self.assertEqual(other("passages")["excerpts"], [dict(e, document=1) for e in answer["excerpts"]])
+        self.assertEqual(other("passages")["text"], answer["text"])
+        self.assertNotEqual(other("session")["text"], ask("--answer-from", "session")["text"])
+        self.assertEqual(ask("--answer-from", "passages"), answer)
+        said = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8").stderr.decode()
+        self.assertRegex(said, r"(?m)^note: answered from \d+ tokens of these passages alone; --answer-from session uses what is held, too$")
+        # The session answers where it is asked to, where nothing is found, and where each question sees those before it.
+        for options in (["--answer-from", "session"], ["--reread", "never"], ["--continue"]):
+            other = ask(*options)
+            self.assertEqual((other["answered_from"], other["excerpts"]), ("session", []))
+        self.assertEqual(self.document("ask", "--session", "told", "who?", "--max-tokens", "8")["answers"][0]["answered_from"], "session")
+        said = self.run_command("ask", "--session", "told", "who?", "--max-tokens", "8", "--continue", "--answer-from", "passages")
+        self.assertIn("--answer-from passages has no effect with --continue", said.stderr.decode())
+        self.fails(2, "PAL-OPTION-01", "ask", "--session", "told", "who?", "--answer-from", "memory")
+
     def test_the_model_ranks_what_was_found_if_it_is_given_time(self):
         self.rereading()
         ranked = lambda seconds: self.document("ask", "--session", "told", "Who trimmed the wick and the sea?", "--max-tokens", "8",

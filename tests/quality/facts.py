@@ -6,14 +6,18 @@
     facts.py reference URL                      like 'given', but from a llama.cpp server on this machine
 
 The facts come from resources/samples (--facts chooses others, --document their text): question, answer, and the
-sentence that contains it. Answers are greedy, of at most --max-tokens tokens; an answer counts if it contains the
+sentence that contains it. --facts takes several files, too, whose documents lie in the folder --books; files whose
+document is not there are left out. Answers are greedy, of at most --max-tokens tokens; an answer counts if it contains the
 expected words (answer_match.py). --wording adds text around the questions. Arguments after '--' go to the program, such
-as --budget 2048 or --reread never. A quote (the sentence under an answer) counts if it contains the expected words. Prints
-a line per fact, then how many answers, how many quotes and how many of either count; --json writes the results to a file.
+as --budget 2048 or --reread never. A quote (the sentence under an answer) counts if it contains the expected words. A
+question without an answer counts if it is told that the text does not say. Prints a line per fact, then how many
+answers, how many quotes and how many of either count, by kind of question and with 95 % intervals (Wilson); --json writes
+the results to a file.
 """
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,8 +25,20 @@ import urllib.request
 from pathlib import Path
 
 from answer_match import holds
+from found import interval
 
 SAMPLES = Path(__file__).resolve().parents[2] / "resources/samples"
+
+
+# That the text does not say it; looked for in answers to questions that it does not answer.
+DECLINED = re.compile(
+    r"(?:\bnot|n't|\bnever)\s+(?:\w+\s+){0,2}(?:mention|stat|sa[iy]|specif|provid|giv|clear|know|told|tell|describ|indicat|"
+    r"contain|includ|appear)|\bno (?:mention|information|indication|record|answer)|\bunknown\b|\bunclear\b|"
+    r"\bcannot (?:be|say|tell|answer|determine)", re.IGNORECASE)
+
+
+def is_right(answer, fact):
+    return holds(answer, fact["answer"]) if "answer" in fact else bool(DECLINED.search(answer))
 
 
 def paragraph_of(text, evidence):
@@ -78,6 +94,40 @@ def ask_reference(options, facts, text):
             yield {"text": json.load(response)["choices"][0]["message"]["content"]}
 
 
+def is_answered(result):
+    return result["right"]
+
+
+def is_answered_or_quoted(result):
+    return result["right"] or result["quoted"]
+
+
+def answered(options, facts, text):
+    """Asks all the questions of a document; with 'given', those that it answers."""
+    ask = {"given": ask_given, "read": ask_read, "reference": ask_reference}[options.way]
+    if options.way != "read":
+        facts = [fact for fact in facts if "evidence" in fact]
+    for fact, answer in zip(facts, ask(options, facts, text)):
+        said, quote = answer["text"], (answer.get("quote") or {}).get("text", "")
+        right, quoted = is_right(said, fact), "answer" in fact and holds(quote, fact["answer"])
+        print(f"{'+' if right else '-'}{'+' if quoted else '-'} {fact['id']}  {fact.get('answer', '(not told)')}  |  "
+              f"{' '.join(said.split())[:150]}  |  {' '.join(quote.split())[:150]}", flush=True)
+        yield {"id": fact["id"], "kind": fact.get("kind", "direct"), "question": fact["question"],
+               "expected": fact.get("answer"), "answer": said, "quote": quote, "right": right, "quoted": quoted,
+               "unsupported": answer.get("unsupported", [])}
+
+
+def tell(kind, results):
+    def share(count):
+        low, high = interval(count, len(results))
+        return f"{count} ({low:.3f}-{high:.3f})"
+
+    right, either = (sum(count(result) for result in results) for count in (is_answered, is_answered_or_quoted))
+    print(f"{kind}: of {len(results)}, {share(right)} answers, {sum(result['quoted'] for result in results)} quotes, "
+          f"{share(either)} of either; of {right} right answers "
+          f"{sum(result['right'] and result['quoted'] for result in results)} have such a quote")
+
+
 def main():
     arguments = sys.argv[1:]
     split = arguments.index("--") if "--" in arguments else len(arguments)
@@ -89,31 +139,25 @@ def main():
         sub.add_argument("url" if way == "reference" else "program")
         if way != "reference":
             sub.add_argument("--model")
-        sub.add_argument("--facts", type=Path, default=SAMPLES / "ashford-light.facts.json")
+        sub.add_argument("--facts", type=Path, nargs="+", default=[SAMPLES / "ashford-light.facts.json"])
         sub.add_argument("--document", type=Path, help="the document, if it does not lie beside the facts")
+        sub.add_argument("--books", type=Path, help="the folder of the documents")
         sub.add_argument("--max-tokens", type=int, default=64)
         sub.add_argument("--wording", default="{}", help="how a question is put, with {} for it")
         sub.add_argument("--first", type=int, help="only so many of the facts")
         sub.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     options.more = more
-    listed = json.loads(options.facts.read_text())
-    facts = listed["facts"][:options.first]
-    text = (options.document or options.facts.parent / listed["document"]).read_text()
-    ask = {"given": ask_given, "read": ask_read, "reference": ask_reference}[options.way]
     results = []
-    for fact, answer in zip(facts, ask(options, facts, text)):
-        text, quote = answer["text"], (answer.get("quote") or {}).get("text", "")
-        right, quoted = holds(text, fact["answer"]), holds(quote, fact["answer"])
-        results.append({"id": fact["id"], "question": fact["question"], "expected": fact["answer"], "answer": text,
-                        "quote": quote, "right": right, "quoted": quoted, "unsupported": answer.get("unsupported", [])})
-        print(f"{'+' if right else '-'}{'+' if quoted else '-'} {fact['id']}  {fact['answer']}  |  "
-              f"{' '.join(text.split())[:150]}  |  {' '.join(quote.split())[:150]}", flush=True)
-    right = sum(result["right"] for result in results)
-    either = sum(result["right"] or result["quoted"] for result in results)
-    print(f"{right} of {len(results)} answers, {sum(result['quoted'] for result in results)} quotes, {either} of either; of "
-          f"{right} right answers {sum(result['right'] and result['quoted'] for result in results)} have such a quote")
+    for file in options.facts:
+        listed = json.loads(file.read_text())
+        document = options.document or (options.books or file.parent) / listed["document"]
+        if document.is_file() or not options.books:
+            results += answered(options, listed["facts"][:options.first], document.read_text())
+    for kind in sorted({result["kind"] for result in results}):
+        tell(kind, [result for result in results if result["kind"] == kind])
     if options.json:
+        right, either = (sum(count(result) for result in results) for count in (is_answered, is_answered_or_quoted))
         options.json.write_text(json.dumps({"schema": "palimpsest.quality/1", "way": options.way, "right": right,
                                             "either": either, "facts": results}, indent=1) + "\n")
 

@@ -79,6 +79,9 @@ public:
     void run(Console& console) override
     {
         listener_.emplace(console, common_.events);
+        if (answer_from() == AnswerFrom::Passages && !stands_alone())
+            write_note(console, common_.events,
+                       Text("--answer-from passages has no effect with --continue, --steer or --question-last"));
         if (!session_.empty()) return ask_stored(console);
         if (words_.size() < 2)
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
@@ -138,6 +141,10 @@ private:
                         Text("it can be read only once, and {0} reads it for each question", protocol_option()),
                         Text("give a file, or one question"));
     }
+
+    AnswerFrom answer_from() const { return *storage::answer_from(common_.answer_from); }
+    // Whether the answer needs nothing of the session but its documents.
+    bool stands_alone() const { return !continue_ && protocol() == Protocol::Blind; }
 
     bool rereads() const
     {
@@ -203,11 +210,10 @@ private:
     // The sentences that the question is answered from alone; none: from the session.
     std::vector<Quote> excerpts_for(const Found& found) const
     {
-        const AnswerFrom from = *storage::answer_from(common_.answer_from);
-        const bool stands_alone = !continue_ && protocol() == Protocol::Blind;
-        if (from == AnswerFrom::Session || !found.sentences) return {};
-        if (from == AnswerFrom::Auto && (!stands_alone || found.passages.read.empty())) return {};
-        return found.sentences->excerpts();
+        const AnswerFrom from = answer_from();
+        const bool wants =
+            from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !found.passages.read.empty());
+        return wants && stands_alone() && found.sentences ? found.sentences->excerpts() : std::vector<Quote>();
     }
 
     void tell_excerpts(const std::vector<Quote>& excerpts, Console& console) const
@@ -216,10 +222,11 @@ private:
         uint64_t tokens = 0;
         for (const Quote& excerpt : excerpts)
             tokens += excerpt.place.tokens();
-        write_note(console, common_.events,
-                   Text("answered from {0} tokens of these passages alone; --answer-from session uses what is held, "
-                        "too",
-                        tokens));
+        write_note(
+            console, common_.events,
+            Text("answered from {0} tokens of these passages alone; --answer-from session uses what is held, "
+                 "too",
+                 tokens));
     }
 
     // Adds what was found for the question to its answer, and tells the sentence that supports it.
@@ -247,11 +254,10 @@ private:
         const Found found = look_up(session, stream, question);
         const std::vector<Quote> excerpts = excerpts_for(found);
         tell_excerpts(excerpts, console);
-        const auto other = excerpts.empty() ? copy(session)
-                                            : storage::empty_session_like(session, model_, common_.sampler);
-        const auto ids = excerpts.empty()
-                             ? turn(stream, prompted(question), quoted(found))
-                             : turn({}, storage::with_excerpts(excerpts, prompted(question)), {});
+        const auto other =
+            excerpts.empty() ? copy(session) : storage::empty_session_like(session, model_, common_.sampler);
+        const auto ids = excerpts.empty() ? turn(stream, prompted(question), quoted(found))
+                                          : turn({}, storage::with_excerpts(excerpts, prompted(question)), {});
         return reply(*other, ids, question, found, excerpts, console);
     }
 

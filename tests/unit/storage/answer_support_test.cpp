@@ -66,6 +66,28 @@ TEST_CASE("the sentence with the words of question and answer is quoted, verbati
     CHECK(noon.quote->json(tested.store())["section"] == "CHAPTER II");
 }
 
+TEST_CASE("excerpts are the best sentences with their neighbours, verbatim, and never across passages")
+{
+    Story tested;
+    const auto excerpts_for = [&](const std::string& question) {
+        std::vector<std::string> texts;
+        for (const Quote& excerpt : FoundSentences(tested.found, question, tested.store(), nullptr).excerpts()) {
+            tested.check_verbatim(excerpt);
+            texts.push_back(excerpt.text);
+        }
+        return texts;
+    };
+    const Strings cost = excerpts_for("How many pounds did the slate cost?");
+    REQUIRE(!cost.empty());
+    CHECK(cost[0].find("Ebenezer Wray built another one, of slate. It cost forty pounds.") != std::string::npos);
+    const Strings boats = excerpts_for("When did the boats come in?");
+    CHECK(boats.at(0).find("The boats came in at noon.") != std::string::npos);
+    for (const std::string& text : boats) // the last sentence of chapter I is no neighbour of chapter II's first
+        CHECK((text.find("forty pounds") == std::string::npos || text.find("harbour") == std::string::npos));
+    tested.found = {};
+    CHECK(excerpts_for("Who?").empty());
+}
+
 TEST_CASE("names and numbers of an answer that stand in no passage are listed")
 {
     Story tested;

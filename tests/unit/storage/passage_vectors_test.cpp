@@ -57,6 +57,7 @@ std::map<int64_t, Similarity> compared(Database& database, int64_t document, con
 
 struct EncodedBook : BookSession {
     EncodedBook() { with_book(); }
+    explicit EncodedBook(const std::string& text) : BookSession(text) { with_book(); }
     Database& database() { return store().database; }
     int64_t document() { return store().library.list().at(0).id; }
     PassageEncoder encoder{tests::source_file("tests/fixtures/encoder/bert"), nullptr};
@@ -184,4 +185,32 @@ TEST_CASE("a search by meaning finds passages that share no word with the questi
         std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.score > b.score; }));
     const QuestionMeaning other{.encoder = "another", .embedding = meaning.embedding};
     CHECK(search_passages(book.database(), {question}, documents, 5, &other).empty());
+}
+
+TEST_CASE("passages with a name that hardly any has come first, whatever is nearer in meaning")
+{
+    std::string text;
+    for (int i = 0; i < 12; ++i) {
+        text += i == 4   ? "Tolvanna was quiet. "
+                : i == 8 ? "The moon rose over the harbour wall. "
+                : i % 3  ? ""
+                         : "Ashford was quiet. ";
+        for (int sentence = 0; sentence < 9; ++sentence)
+            text += "The warden of the sea looked at the ships and counted them again. ";
+        text += "\n\n";
+    }
+    EncodedBook book(text);
+    REQUIRE(book.encoder.encode(book.database(), book.document(), UINT64_MAX, {}));
+    const std::vector<int64_t> documents = {book.document()};
+    const QuestionMeaning meaning{.encoder = book.encoder.identity(),
+                                  .embedding =
+                                      book.encoder.meaning_of({"The moon rose over the harbour wall."}).embedding};
+    PassageIndex index(book.database());
+    const auto first_has = [&](const std::string& question, const std::string& name) {
+        const auto found = search_passages(book.database(), {question}, documents, 3, &meaning);
+        return !found.empty() && index.text(found[0].passage).find(name) != std::string::npos;
+    };
+    CHECK(first_has("did the moon rise over the harbour wall of tolvanna?", "moon"));
+    CHECK(first_has("did the moon rise over the harbour wall of Tolvanna?", "Tolvanna"));
+    CHECK(first_has("did the moon rise over the harbour wall of Ashford?", "moon")); // which four passages have
 }
