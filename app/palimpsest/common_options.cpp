@@ -163,9 +163,8 @@ void add_reread_options(CLI::App& command, CommonOptions& o)
 void add_answer_from_option(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "answer-from", o.answer_from,
-        "passages: the sentences that the question is most about, alone; session: what is held, and what is read "
-        "again; auto: passages, if something is read again; with --continue, --steer or --question-last always "
-        "session",
+        "session: what the cache holds, and what is read again; passages: only the sentences, of those found, that "
+        "the question is most about; auto: passages if any is to be read again and the session has no conversation",
         CLI::IsMember({"auto", "session", "passages"}));
 }
 

@@ -59,6 +59,33 @@ void ConsoleListener::device_lost(const std::string& device)
         write_note(console_, events_, text);
 }
 
+void write_excerpts(Console& console, bool events, bool json, const std::vector<storage::Quote>& excerpts,
+                    storage::Store& store)
+{
+    if (events)
+        return write_event(console.err, {{"event", "excerpts"}, {"excerpts", excerpts_json(excerpts, &store)}});
+    if (json) return;
+    storage::PassagePlaces places(store.library);
+    std::vector<Text> where;
+    uint64_t tokens = 0;
+    for (const storage::Quote& excerpt : excerpts) {
+        where.push_back(places.sentence(excerpt.place, false));
+        tokens += excerpt.place.tokens();
+    }
+    const Text sentence("answered from these sentences alone: {0}; {1} tokens in all (--answer-from session: from "
+                        "what the cache holds, too)",
+                        joined(where, "; "), tokens);
+    console.err << visible(console.wording.of(sentence)) << std::endl;
+}
+
+nlohmann::ordered_json excerpts_json(const std::vector<storage::Quote>& excerpts, storage::Store* store)
+{
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const storage::Quote& excerpt : excerpts)
+        all.push_back(excerpt.json(*store));
+    return all;
+}
+
 void add_support(nlohmann::ordered_json& answer, const storage::AnswerSupport& support, storage::Store& store)
 {
     answer["quote"] = support.quote ? support.quote->json(store) : nlohmann::ordered_json();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/palimpsest/console.h"
 #include "app/palimpsest/progress.h"
@@ -37,6 +38,12 @@ private:
     std::optional<storage::Rereading> found_;
 };
 
+// Prints the places of the excerpts that alone are read before an answer, to standard error: as text unless `json`
+// holds the answer, or as an event.
+void write_excerpts(Console& console, bool events, bool json, const std::vector<storage::Quote>& excerpts,
+                    storage::Store& store);
+// The member `excerpts` of an answer. `store`: null if there are none.
+nlohmann::ordered_json excerpts_json(const std::vector<storage::Quote>& excerpts, storage::Store* store);
 // Prints the sentence that supports an answer, and what of it is not supported, to standard error: as text unless
 // `json` holds the answer, or as an event.
 void write_support(Console& console, bool events, bool json, const storage::AnswerSupport& support,

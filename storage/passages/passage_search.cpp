@@ -4,7 +4,9 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "kernels/base/error.h"
 #include "storage/passages/named_things.h"
 #include "storage/passages/passage_vectors.h"
 #include "storage/passages/word_query.h"
@@ -19,7 +21,7 @@ constexpr double neighbour_of_words = 0.2, neighbour_of_meaning = 0.1;
 constexpr double weight_of_words = 0.03; // beside cosines
 constexpr double least_similar = 0.25;   // of a passage that shares no word
 constexpr double weight_of_rare_name = 0.8;
-constexpr size_t most_of_rare_name = 3; // passages that have it
+constexpr size_t max_of_rare_name = 3; // passages
 
 using PassageKey = std::pair<int64_t, int64_t>; // document, index
 using Scores = std::map<PassageKey, double>;
@@ -64,32 +66,58 @@ Scores word_scores(Database& database, const std::string& words, std::span<const
     return scores;
 }
 
-// The passages that have these words, if there are few of them, else none.
-std::vector<PassageKey> rare_hits(Database& database, const std::string& words, std::span<const int64_t> documents)
+// The passages that have all of these words, if they are few, else none.
+std::vector<PassageKey> rare_hits(Database& database, std::span<const std::string> words,
+                                  std::span<const int64_t> documents)
 {
+    std::string all;
+    for (const std::string& word : words)
+        all += '"' + word + "\" "; // FTS5 joins them with AND
     std::vector<PassageKey> hits;
     auto query = database.statement(
         "SELECT document, idx FROM passage_texts JOIN passages ON passages.id = passage_texts.rowid "
         "WHERE passage_texts MATCH ? AND document IN (SELECT value FROM json_each(?)) "
         "AND document IN (SELECT document FROM indexed_documents) LIMIT ?");
-    query.bind(1, words);
+    query.bind(1, all);
     query.bind(2, list_of(documents));
-    query.bind(3, static_cast<int64_t>(most_of_rare_name + 1));
+    query.bind(3, static_cast<int64_t>(max_of_rare_name + 1));
     while (query.executeStep())
         hits.emplace_back(query.getColumn(0).getInt64(), query.getColumn(1).getInt64());
-    if (hits.size() > most_of_rare_name) hits.clear();
+    if (hits.size() > max_of_rare_name) hits.clear();
     return hits;
 }
 
-// A name that hardly any passage has says where to look; among many passages, meaning would outweigh it.
+// Capitals and word ends count: the index would find "described" for a question that begins with "Describe".
+bool has_as_written(const std::string& text, std::string_view name)
+{
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+        const size_t end = at + name.size();
+        if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
+    }
+    return false;
+}
+
+bool passage_has(Database& database, const PassageKey& key, std::string_view name)
+try {
+    PassageIndex index(database);
+    const auto passage = index.get(key.first, key.second);
+    return passage && has_as_written(index.text(*passage), name);
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::DamagedDocument) throw;
+    return false;
+}
+
+// Among many passages, some are always nearer in meaning than the one with the name.
 void add_rare_names(Scores& scores, Database& database, std::string_view question,
                     std::span<const int64_t> documents)
 {
-    for (const std::string& name : names_in(question)) {
-        const std::string expression = word_query(name).expression();
-        if (expression.empty()) continue;
-        for (const PassageKey& key : rare_hits(database, expression, documents))
-            scores[key] += weight_of_rare_name;
+    const auto listed = names_in(question);
+    for (const std::string& name : std::set<std::string>(listed.begin(), listed.end())) {
+        const auto words = word_query(name).words;
+        if (words.empty()) continue;
+        for (const PassageKey& key : rare_hits(database, words, documents))
+            if (passage_has(database, key, name)) scores[key] += weight_of_rare_name;
     }
 }
 

@@ -38,7 +38,7 @@ struct QuestionMeaning {
 // By words: bm25 over content words, where a word of a heading counts half as much as one of the text. How rare a
 // word is and how long passages are is taken from the whole database. By meaning, with `meaning` and for documents
 // that its encoder has encoded: the cosines of PassageVectors; a passage that shares no word and is not similar at
-// all is left out, and those that have a name of the question come first if they are at most three. A part of the
+// all is left out, and a name of the question that at most three passages have counts much for these. A part of the
 // score of the better neighbour is added, since an answer often stands behind the sentence that the question is
 // about. The words of what was asked before are searched, too, and count less.
 // `limit`: at most so many passages.

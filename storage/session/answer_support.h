@@ -19,6 +19,7 @@ struct AnswerSupport {
     std::vector<std::string> unsupported;
 };
 
+// Empty, too, if the text is damaged.
 AnswerSupport support_of(std::string_view answer, const FoundSentences& found);
 
 } // namespace palimpsest::storage

@@ -18,9 +18,9 @@ namespace {
 
 constexpr double weight_of_previous = 0.7, weight_of_answer = 0.5, weight_of_kind = 0.3;
 
-constexpr size_t most_sentences = 256;
-constexpr size_t most_question_bytes = 4096; // of which every word and name is looked up in every sentence
-constexpr size_t most_excerpts = 2;          // chosen on books of the training split (docs/quality.md)
+constexpr size_t max_encoded = 256;         // sentences
+constexpr size_t max_question_bytes = 4096; // of which every word and name is looked up in every sentence
+constexpr size_t max_excerpts = 2;          // chosen on books of the training split (docs/quality.md)
 
 // What kind of words the question asks for. English question words.
 bool asks_for_name(const std::vector<std::string_view>& words)
@@ -55,47 +55,56 @@ std::vector<std::string_view> split_words(std::string_view small)
     return words;
 }
 
+std::vector<size_t> best_first(const std::vector<double>& scores)
+{
+    std::vector<size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    return order;
+}
+
 } // namespace
 
 FoundSentences::FoundSentences(const Rereading& found, std::string_view question, Store& store,
                                PassageEncoder* encoder, const std::stop_token& stop)
-    : store_(store), question_(question.substr(0, most_question_bytes)), asked_(word_query(question_).words)
+    : store_(store), question_(question.substr(0, max_question_bytes)), asked_(word_query(question_).words)
 {
     try {
-        split(found, store);
+        add_passages(found);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::DamagedDocument) throw;
-        all_.clear();
+        passages_.clear();
     }
-    if (all_.empty()) return;
+    for (const Passage& passage : passages_)
+        split(passage);
     const auto by_words = word_overlap(asked_, texts()), by_kind = kind_scores();
-    const auto by_meaning = encoder ? meaning_scores(*encoder, stop) : std::vector<double>(all_.size());
     for (size_t i = 0; i < all_.size(); ++i) {
         const double before = all_[i].follows ? weight_of_previous * by_words[i - 1] : 0;
-        of_question_.push_back(by_words[i] + before + weight_of_kind * by_kind[i] + by_meaning[i]);
+        of_question_.push_back(by_words[i] + before + weight_of_kind * by_kind[i]);
     }
+    if (encoder && !all_.empty()) add_meaning(*encoder, stop);
+}
+
+void FoundSentences::add_passages(const Rereading& found)
+{
+    PassageIndex index(store_.database);
+    for (const auto* passages : {&found.read, &found.held})
+        for (const FoundPassage& passage : *passages)
+            passages_.push_back({passage.passage, index.text(passage.passage)});
 }
 
 // A heading says what a section is about, not what is asked.
-void FoundSentences::split(const Rereading& found, Store& store)
+void FoundSentences::split(const Passage& passage)
 {
-    PassageIndex index(store.database);
-    PassagePlaces places(store.library);
-    passages_.reserve(found.read.size() + found.held.size()); // the sentences refer to them
-    for (const auto* passages : {&found.read, &found.held})
-        for (const FoundPassage& passage : *passages) {
-            passages_.push_back({passage.passage, index.text(passage.passage)});
-            const Passage& one = passages_.back();
-            const Section* section = places.section(passage.passage);
-            const std::string_view heading = section ? std::string_view(section->title) : std::string_view();
-            bool follows = false;
-            for (const engine::TextRange& range : engine::sentences(one.text)) {
-                if (all_.size() == most_sentences) return;
-                if (heading.find(range.in(one.text)) != std::string_view::npos) continue;
-                all_.push_back({&one, range.begin, range.in(one.text), follows});
-                follows = true;
-            }
-        }
+    PassagePlaces places(store_.library);
+    const Section* section = places.section(passage.place);
+    const std::string_view heading = section ? std::string_view(section->title) : std::string_view();
+    bool follows = false;
+    for (const engine::TextRange& range : engine::sentences(passage.text)) {
+        if (heading.find(range.in(passage.text)) != std::string_view::npos) continue;
+        all_.push_back({&passage, range.begin, range.in(passage.text), follows});
+        follows = true;
+    }
 }
 
 std::vector<std::string_view> FoundSentences::texts() const
@@ -105,10 +114,10 @@ std::vector<std::string_view> FoundSentences::texts() const
     return texts;
 }
 
-bool FoundSentences::hold(std::string_view thing) const
+bool FoundSentences::has_passage_with(std::string_view words) const
 {
     return std::any_of(passages_.begin(), passages_.end(),
-                       [&](const Passage& passage) { return has_words(passage.text, thing); });
+                       [&](const Passage& passage) { return has_words(passage.text, words); });
 }
 
 // 1 for a sentence with a name or a number, as asked, that the question does not have.
@@ -133,30 +142,29 @@ std::vector<double> FoundSentences::kind_scores() const
 }
 
 // The cosine of the question and the sentence, and of the question and the sentence with the one before it.
-std::vector<double> FoundSentences::meaning_scores(PassageEncoder& encoder, const std::stop_token& stop) const
+void FoundSentences::add_meaning(PassageEncoder& encoder, const std::stop_token& stop)
 try {
+    std::vector<size_t> best = best_first(of_question_);
+    best.resize(std::min(best.size(), max_encoded));
     std::vector<std::string> pairs;
-    for (size_t i = 0; i < all_.size(); ++i)
+    for (const size_t i : best)
         pairs.push_back(all_[i].follows ? std::string(all_[i - 1].text) + " " + std::string(all_[i].text)
                                         : std::string(all_[i].text));
     std::vector<std::string_view> texts = {question_};
-    for (size_t i = 0; i < all_.size(); ++i) {
-        texts.push_back(all_[i].text);
-        texts.emplace_back(pairs[i]);
+    for (size_t k = 0; k < best.size(); ++k) {
+        texts.push_back(all_[best[k]].text);
+        texts.emplace_back(pairs[k]);
     }
     const std::vector<float> encoded = encoder.encode(texts, stop);
-    if (encoded.empty()) return std::vector<double>(all_.size());
+    if (encoded.empty()) return;
     const size_t width = encoded.size() / texts.size();
     const auto cosine = [&](size_t text) {
         return std::inner_product(encoded.begin(), encoded.begin() + static_cast<std::ptrdiff_t>(width),
                                   encoded.begin() + static_cast<std::ptrdiff_t>(text * width), 0.0);
     };
-    std::vector<double> scores;
-    for (size_t i = 0; i < all_.size(); ++i)
-        scores.push_back(cosine(1 + 2 * i) + cosine(2 + 2 * i));
-    return scores;
-} catch (const Error&) {
-    return std::vector<double>(all_.size());
+    for (size_t k = 0; k < best.size(); ++k)
+        of_question_[best[k]] += cosine(1 + 2 * k) + cosine(2 + 2 * k);
+} catch (const Error&) { // the encoder has failed: words and kind are left
 }
 
 std::vector<double> FoundSentences::scores(std::string_view answer) const
@@ -187,12 +195,9 @@ Quote FoundSentences::best(std::string_view answer) const
 }
 
 std::vector<Quote> FoundSentences::excerpts() const
-{
-    std::vector<size_t> order(all_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return of_question_[a] > of_question_[b]; });
-    order.resize(std::min(order.size(), most_excerpts));
+try {
+    std::vector<size_t> order = best_first(of_question_);
+    order.resize(std::min(order.size(), max_excerpts));
     std::vector<std::pair<size_t, size_t>> windows; // first and last sentence
     for (const size_t sentence : order) {
         const bool has_next = sentence + 1 < all_.size() && all_[sentence + 1].follows;
@@ -211,6 +216,9 @@ std::vector<Quote> FoundSentences::excerpts() const
     for (const auto& [first, last] : windows)
         excerpts.push_back(quote(first, last));
     return excerpts;
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::DamagedDocument) throw;
+    return {};
 }
 
 } // namespace palimpsest::storage

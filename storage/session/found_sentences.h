@@ -15,22 +15,26 @@ namespace palimpsest::storage {
 
 class FoundSentences {
 public:
-    // Looks at the first 256 sentences; headings are none. Empty if nothing was found, or if a text is damaged.
-    // `store`: must outlive this object. `encoder`: null: not by meaning.
+    // Headings are left out. Of many sentences, the meaning of the 256 with the most of the question's words
+    // counts. Empty if nothing was found, or if a text is damaged. `store` must outlive this object. `encoder`:
+    // null: not by meaning.
     FoundSentences(const Rereading& found, std::string_view question, Store& store, PassageEncoder* encoder,
                    const std::stop_token& stop = {});
+    FoundSentences(const FoundSentences&) = delete; // sentences refer to passages
+    FoundSentences& operator=(const FoundSentences&) = delete;
 
     bool empty() const { return all_.empty(); }
     const std::string& question() const { return question_; } // what was looked at of it: its first 4,096 bytes
-    bool hold(std::string_view thing) const;                  // whether a passage has these words
+    bool has_passage_with(std::string_view words) const;      // side by side
 
     // The sentence with the most of the question's and the answer's words, its own and in part those of the
     // sentence before it, counted by rarity; which has what is asked for (a name, a number); and, with an encoder,
     // the nearest in meaning. The weights were chosen on books of the training split; the model's likelihood of the
-    // question given the sentence did not help there (docs/quality.md). REQUIRES: !empty()
+    // question given the sentence did not help there (docs/quality.md). Throws Error (DamagedDocument).
+    // REQUIRES: !empty()
     Quote best(std::string_view answer) const;
-    // The two best sentences before there is an answer, each with the one before it and the one behind it, as far
-    // as the passage goes; best first. Where they touch, they are one.
+    // The two best sentences without an answer, each with the sentences before and behind it in its passage; best
+    // first. Two excerpts that touch become one. None if the places of their tokens are damaged.
     std::vector<Quote> excerpts() const;
 
 private:
@@ -44,10 +48,11 @@ private:
         std::string_view text;
         bool follows = false; // the sentence before it, in the same passage
     };
-    void split(const Rereading& found, Store& store);
+    void add_passages(const Rereading& found);
+    void split(const Passage& passage);
     std::vector<std::string_view> texts() const;
     std::vector<double> kind_scores() const;
-    std::vector<double> meaning_scores(PassageEncoder& encoder, const std::stop_token& stop) const;
+    void add_meaning(PassageEncoder& encoder, const std::stop_token& stop);
     std::vector<double> scores(std::string_view answer) const;
     Quote quote(size_t first, size_t last) const; // sentences of one passage
 
@@ -55,8 +60,8 @@ private:
     std::string question_;
     std::vector<std::string> asked_; // its words
     std::vector<Passage> passages_;
-    std::vector<Sentence> all_;       // refer to passages_
-    std::vector<double> of_question_; // what a sentence's score does not owe to the answer
+    std::vector<Sentence> all_;
+    std::vector<double> of_question_; // scores without an answer
 };
 
 } // namespace palimpsest::storage

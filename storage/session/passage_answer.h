@@ -1,6 +1,6 @@
 // Answers that are written from passages alone: a session of their own reads the sentences that the question is
-// most about, and the question. What the cache of a long document still holds confuses a small model more than it
-// helps (docs/quality.md).
+// most about, and the question. A small model is confused by all that its cache holds of a long document
+// (docs/quality.md).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class AnswerFrom : uint8_t {
     Passages // those that were found; the session, if none were
 };
 
-// What the model is asked: the excerpts, then the message.
+// The excerpts, then the message, as one text.
 std::string with_excerpts(std::span<const Quote> excerpts, const std::string& message);
 
 // An empty session with the model and the options of this one, but without its pins.

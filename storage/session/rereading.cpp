@@ -211,7 +211,7 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
         const bool is_held = options.mode == RereadMode::Auto && held >= held_well;
         append(is_held ? plan.held : plan.read, {hit.passage, held});
     }
-    if (!has_room(session, plan)) {
+    if (options.needs_room && !has_room(session, plan)) {
         plan.read.clear();
         if (means.listener) means.listener->note(Text("nothing is read again: the cache has no room for it"));
     }

@@ -69,7 +69,8 @@ class PassageTest(SessionTest):
         self.assertEqual(ask("--session", "told"), ask(os.path.join(self.folder, "told.txt"), "--model", MODEL, "--budget", "240",
                                                        "--chunk", "16"))
         # It is said on standard error: as a line, or as an event.
-        plain = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8").stderr.decode()
+        plain = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8",
+                                 "--answer-from", "session").stderr.decode()
         self.assertRegex(plain, r"(?m)^read again: .*, tokens [\d,]+ to [\d,]+; [\d,]+ tokens in all, of which \d+ % were held$")
         events = [json.loads(line) for line in
                   self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8", "--events").stderr.splitlines()]
@@ -121,7 +122,11 @@ class PassageTest(SessionTest):
         self.assertNotEqual(other("session")["text"], ask("--answer-from", "session")["text"])
         self.assertEqual(ask("--answer-from", "passages"), answer)
         said = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8").stderr.decode()
-        self.assertRegex(said, r"(?m)^note: answered from \d+ tokens of these passages alone; --answer-from session uses what is held, too$")
+        self.assertRegex(said, r"(?m)^answered from these sentences alone: .*, tokens \d+ to \d+; \d+ tokens in all \(--answer-from session: ")
+        self.assertNotIn("read again", said)
+        events = [json.loads(line) for line in self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8",
+                                                                "--events", "--json").stderr.splitlines()]
+        self.assertEqual([e["excerpts"] for e in events if e["event"] == "excerpts"], [answer["excerpts"]])
         # The session answers where it is asked to, where nothing is found, and where each question sees those before it.
         for options in (["--answer-from", "session"], ["--reread", "never"], ["--continue"]):
             other = ask(*options)
@@ -129,6 +134,17 @@ class PassageTest(SessionTest):
         self.assertEqual(self.document("ask", "--session", "told", "who?", "--max-tokens", "8")["answers"][0]["answered_from"], "session")
         said = self.run_command("ask", "--session", "told", "who?", "--max-tokens", "8", "--continue", "--answer-from", "passages")
         self.assertIn("--answer-from passages has no effect with --continue", said.stderr.decode())
+        said = self.run_command("ask", "--session", "told", "who?", "--max-tokens", "8", "--answer-from", "passages")
+        self.assertIn("nothing was found; the answer comes from what the session holds", said.stderr.decode())
+        # An empty session has room where the one that has read the document has none.
+        tiny = self.file("tiny.txt", "Elias Verrin trimmed the wick. " + text(12, 1))
+        full = lambda origin: self.run_command("ask", tiny, "Who trimmed the wick?", "--model", MODEL, "--policy", "full", "--chunk", "16",
+                                               "--max-tokens", "4", "--reread", "always", "--answer-from", origin).stderr.decode()
+        self.assertIn("answered from these sentences alone", full("passages"))
+        self.assertIn("nothing is read again: the cache has no room for it", full("session"))
+        # So does one that has talked: what was said is in no passage.
+        self.document("chat", "--session", "told", "--max-tokens", "8", stdin=b"My brother is called Ludwig.\n")
+        self.assertEqual([ask(*more)["answered_from"] for more in ([], ["--answer-from", "passages"])], ["session", "passages"])
         self.fails(2, "PAL-OPTION-01", "ask", "--session", "told", "who?", "--answer-from", "memory")
 
     def test_the_model_ranks_what_was_found_if_it_is_given_time(self):

@@ -63,3 +63,20 @@ def holds(answer, expected):
     """Whether the answer contains the expected words, in order and adjacent."""
     have, want = normal_form(answer), normal_form(expected)
     return any(have[i:i + len(want)] == want for i in range(len(have) - len(want) + 1))
+
+
+SAYING = (r"(?:mention|stat|sa[iy]|specif|provid|giv|nam|t[eo]l[dl]|describ|indicat|contain|includ|reveal|explain|identif|know|have|discuss)"
+          r"\w*")
+NEGATION = r"(?:\bnot|n't|\bnever)\b"
+DECLINED = re.compile(
+    rf"\b(?:text|passage|document|author|book|story|excerpt|article|narrator)s?\b(?:\s+\w+)?\s+\w*{NEGATION}\s+(?:\w+ly\s+)?{SAYING}|"
+    rf"(?:\bis|\bare|\bwas|\bwere)(?:\s+not|n't)\s+(?:\w+ly\s+)?(?:mentioned|stated|said|specified|provided|given|named|told|described|"
+    r"indicated|known|clear (?:from|if|wh)|in the text|revealed|identified|discussed)|"
+    r"\b(?:I|we)\s+(?:do not|don't|cannot|can't)\s+(?:know|say|tell|answer|determine)|"
+    r"\bcannot be (?:said|told|answered|determined|known)|\bno (?:mention|information|indication|answer)\b|"
+    r"^\W*(?:unknown|not (?:mentioned|stated|known|specified))\b", re.IGNORECASE)
+
+
+def declines(answer):
+    """Whether the answer is that the text does not tell. English; short forms of it may be missed."""
+    return bool(DECLINED.search(answer.replace("\u2019", "'")))

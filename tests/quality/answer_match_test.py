@@ -2,7 +2,7 @@
 """Tests of tests/quality/answer_match.py."""
 import unittest
 
-from answer_match import holds, normal_form
+from answer_match import declines, holds, normal_form
 
 
 class AnswerMatch(unittest.TestCase):
@@ -22,6 +22,16 @@ class AnswerMatch(unittest.TestCase):
         self.assertFalse(holds("His name was Uriah.", "Uriah Cobb"))
         self.assertFalse(holds("There were 98 souls, 6 of them old.", "986"))
         self.assertFalse(holds("", "nine feet"))
+
+    def test_an_answer_declines_if_it_says_that_the_text_does_not_tell(self):
+        for answer in ("The text does not name him.", "It isn't in the text.", "The text doesn't have that.", "Unknown.",
+                       "His name is not explicitly mentioned in the passage.", "There is no mention of a captain.",
+                       "I don't know who it was.", "The author never says who built it.", "This cannot be determined."):
+            self.assertTrue(declines(answer), answer)
+        for answer in ("He did not tell anyone and hid the gold in the well.", "He never said a word to Mary Ayliffe.",
+                       "The harbour could not contain the ships.", "Robert Ayliffe.", "The man was unknown to the town.",
+                       "He was not clear of the rocks.", ""):
+            self.assertFalse(declines(answer), answer)
 
 
 if __name__ == "__main__":

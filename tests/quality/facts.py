@@ -17,28 +17,20 @@ the results to a file.
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import urllib.request
 from pathlib import Path
 
-from answer_match import holds
+from answer_match import declines, holds
 from found import interval
 
 SAMPLES = Path(__file__).resolve().parents[2] / "resources/samples"
 
 
-# That the text does not say it; looked for in answers to questions that it does not answer.
-DECLINED = re.compile(
-    r"(?:\bnot|n't|\bnever)\s+(?:\w+\s+){0,2}(?:mention|stat|sa[iy]|specif|provid|giv|clear|know|told|tell|describ|indicat|"
-    r"contain|includ|appear)|\bno (?:mention|information|indication|record|answer)|\bunknown\b|\bunclear\b|"
-    r"\bcannot (?:be|say|tell|answer|determine)", re.IGNORECASE)
-
-
 def is_right(answer, fact):
-    return holds(answer, fact["answer"]) if "answer" in fact else bool(DECLINED.search(answer))
+    return holds(answer, fact["answer"]) if "answer" in fact else declines(answer)
 
 
 def paragraph_of(text, evidence):
@@ -148,14 +140,21 @@ def main():
         sub.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     options.more = more
+    if options.document and len(options.facts) > 1:
+        parser.error("--document is the text of one file of facts; name the folder with --books")
     results = []
     for file in options.facts:
         listed = json.loads(file.read_text())
         document = options.document or (options.books or file.parent) / listed["document"]
         if document.is_file() or not options.books:
             results += answered(options, listed["facts"][:options.first], document.read_text())
-    for kind in sorted({result["kind"] for result in results}):
+    if not results:
+        raise SystemExit("none of the documents was found")
+    kinds = sorted({result["kind"] for result in results})
+    for kind in kinds:
         tell(kind, [result for result in results if result["kind"] == kind])
+    if len(kinds) > 1:
+        tell("all", results)
     if options.json:
         right, either = (sum(count(result) for result in results) for count in (is_answered, is_answered_or_quoted))
         options.json.write_text(json.dumps({"schema": "palimpsest.quality/1", "way": options.way, "right": right,

@@ -2,6 +2,7 @@
 // holds no longer is read again before the answer.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -79,9 +80,10 @@ public:
     void run(Console& console) override
     {
         listener_.emplace(console, common_.events);
-        if (answer_from() == AnswerFrom::Passages && !stands_alone())
+        if (answer_from() == AnswerFrom::Passages && !(stands_alone() && rereads()))
             write_note(console, common_.events,
-                       Text("--answer-from passages has no effect with --continue, --steer or --question-last"));
+                       Text("--answer-from passages has no effect with --continue, --steer, --question-last or "
+                            "--reread never"));
         if (!session_.empty()) return ask_stored(console);
         if (words_.size() < 2)
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
@@ -195,8 +197,9 @@ private:
             });
         if (!go_on) throw Interrupted{Text("stopped before the answer")};
         Found found;
-        found.passages = plan_rereading(*store_, stream, session, question, common_.rereading(), means);
-        if (!found.passages.empty()) listener_->found(found.passages, *store_);
+        storage::RereadOptions options = common_.rereading();
+        options.needs_room = !may_answer_alone(stream);
+        found.passages = plan_rereading(*store_, stream, session, question, options, means);
         found.sentences =
             std::make_unique<FoundSentences>(found.passages, question, *store_, encoder(), listener_->stop());
         return found;
@@ -207,33 +210,41 @@ private:
         return found.passages.read.empty() ? std::vector<QuotedPassage>() : found.passages.quoted(*store_);
     }
 
-    // The sentences that the question is answered from alone; none: from the session.
-    std::vector<Quote> excerpts_for(const Found& found) const
+    // Whether a question may be answered from excerpts alone. A conversation is in the session only.
+    bool may_answer_alone(const SessionStream& stream) const
     {
+        const std::vector<storage::StreamPart>& parts = stream.parts();
+        const bool has_talked = std::any_of(parts.begin(), parts.end(), [](const storage::StreamPart& part) {
+            return storage::message_in(part) != nullptr;
+        });
         const AnswerFrom from = answer_from();
-        const bool wants =
-            from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !found.passages.read.empty());
-        return wants && stands_alone() && found.sentences ? found.sentences->excerpts() : std::vector<Quote>();
+        return stands_alone() && (from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !has_talked));
     }
 
-    void tell_excerpts(const std::vector<Quote>& excerpts, Console& console) const
+    // Empty: the session answers.
+    std::vector<Quote> excerpts_for(const Found& found, const SessionStream& stream) const
     {
-        if (common_.json || excerpts.empty()) return;
-        uint64_t tokens = 0;
-        for (const Quote& excerpt : excerpts)
-            tokens += excerpt.place.tokens();
-        write_note(
-            console, common_.events,
-            Text("answered from {0} tokens of these passages alone; --answer-from session uses what is held, "
-                 "too",
-                 tokens));
+        const bool is_wanted = answer_from() == AnswerFrom::Passages || !found.passages.read.empty();
+        return found.sentences && is_wanted && may_answer_alone(stream) ? found.sentences->excerpts()
+                                                                        : std::vector<Quote>();
+    }
+
+    // Tells what is read before the answer: passages, by the session, or excerpts of them alone.
+    void tell_found(const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    {
+        if (!found.passages.empty() && (excerpts.empty() || common_.events))
+            listener_->found(found.passages, *store_);
+        if (!excerpts.empty()) return write_excerpts(console, common_.events, common_.json, excerpts, *store_);
+        if (found.sentences && stands_alone() && answer_from() == AnswerFrom::Passages)
+            write_note(console, common_.events,
+                       Text("nothing was found; the answer comes from what the session holds"));
     }
 
     // Adds what was found for the question to its answer, and tells the sentence that supports it.
     void tell_support(Answer& answer, const Found& found, const std::vector<Quote>& excerpts, Console& console)
     {
         answer.support = {{"answered_from", name_of(excerpts.empty() ? AnswerFrom::Session : AnswerFrom::Passages)},
-                          {"excerpts", ordered_json::array()},
+                          {"excerpts", excerpts_json(excerpts, store_.get())},
                           {"reread", nullptr},
                           {"quote", nullptr},
                           {"unsupported", ordered_json::array()}};
@@ -241,46 +252,45 @@ private:
         const auto support = support_of(answer.text, *found.sentences);
         write_support(console, common_.events, common_.json, support, *store_);
         if (!common_.json) return;
-        for (const Quote& excerpt : excerpts)
-            answer.support["excerpts"].push_back(excerpt.json(*store_));
         answer.support["reread"] = found.passages.json(*store_);
         add_support(answer.support, support, *store_);
     }
 
-    // Answers a question to `session`, which has read `stream`, in a copy of it or from passages alone.
+    // Answers a question to `session`, which has read `stream`, in a copy of it or from excerpts alone.
     Answer reply(engine::Session& session, const SessionStream& stream, const std::string& question,
                  Console& console)
     {
         const Found found = look_up(session, stream, question);
-        const std::vector<Quote> excerpts = excerpts_for(found);
-        tell_excerpts(excerpts, console);
-        const auto other =
-            excerpts.empty() ? copy(session) : storage::empty_session_like(session, model_, common_.sampler);
-        const auto ids = excerpts.empty() ? turn(stream, prompted(question), quoted(found))
-                                          : turn({}, storage::with_excerpts(excerpts, prompted(question)), {});
-        return reply(*other, ids, question, found, excerpts, console);
+        const std::vector<Quote> excerpts = excerpts_for(found, stream);
+        if (excerpts.empty())
+            return reply_in(*copy(session), turn(stream, prompted(question), quoted(found)), question, found, {},
+                            console);
+        const auto alone = storage::empty_session_like(session, model_, common_.sampler);
+        return reply_in(*alone, turn({}, storage::with_excerpts(excerpts, prompted(question)), {}), question, found,
+                        excerpts, console);
     }
 
-    Answer reply(engine::Session& session, const std::vector<engine::TokenId>& ids, const std::string& question,
-                 const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    // Answers in `session`, which has read `stream`, and appends the question and the answer to `stream`.
+    Answer continue_in(engine::Session& session, SessionStream& stream, const std::string& question,
+                       Console& console)
     {
+        const Found found = look_up(session, stream, question);
+        const auto ids = turn(stream, prompted(question), quoted(found));
+        Answer result = reply_in(session, ids, question, found, {}, console);
+        asked_ = std::exchange(asked_last_, question + '\n') + question;
+        stream.append(StreamMessage{.tokens = ids.size()});
+        stream.append(StreamMessage{.tokens = result.generated.tokens.size()});
+        return result;
+    }
+
+    Answer reply_in(engine::Session& session, const std::vector<engine::TokenId>& ids, const std::string& question,
+                    const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    {
+        tell_found(found, excerpts, console);
         if (!common_.json && questions_.size() > 1)
             console.out << console.wording.of(Text("Q: {0}\nA: ", visible(question)));
         Answer result = answer(session, question, ids, answer_tokens, console);
         tell_support(result, found, excerpts, console);
-        return result;
-    }
-
-    // Answers in `session`, which has read `stream`, and appends the question and the answer to `stream`.
-    Answer reply_within(engine::Session& session, SessionStream& stream, const std::string& question,
-                        Console& console)
-    {
-        const Found found = look_up(session, stream, question);
-        const auto ids = turn(stream, prompted(question), quoted(found));
-        Answer result = reply(session, ids, question, found, {}, console);
-        asked_ = std::exchange(asked_last_, question + '\n') + question;
-        stream.append(StreamMessage{.tokens = ids.size()});
-        stream.append(StreamMessage{.tokens = result.generated.tokens.size()});
         return result;
     }
 
@@ -327,7 +337,7 @@ private:
                 fork = copy(session);
                 talked = stream;
             }
-            answers.push_back(reply_within(*fork, talked, question, console));
+            answers.push_back(continue_in(*fork, talked, question, console));
         }
         tell(session, coverage, sources, answers, console);
     }

@@ -20,7 +20,7 @@ const char* const story =
 
 // All passages of a document as if they had been found.
 struct Story : BookSession {
-    Story() : BookSession(story)
+    explicit Story(const std::string& text = story) : BookSession(text)
     {
         with_book();
         for (const StoredPassage& passage : PassageIndex(store().database).all(store().library.list().at(0).id))
@@ -111,10 +111,26 @@ TEST_CASE("without passages nothing is quoted, and nothing is called unsupported
 
 TEST_CASE("a damaged text costs the quote, not the answer")
 {
-    Story tested;
-    tested.store().database.sql().exec("UPDATE document_blocks SET hash = hash + 1 WHERE kind = 0");
-    const AnswerSupport support = tested.support("At noon.", "When did the boats come in?");
-    CHECK_FALSE(support.quote);
+    for (const char* kind : {"0", "2"}) { // the text, and where its tokens end
+        INFO("kind " << kind);
+        Story tested;
+        tested.store().database.sql().exec(
+            (std::string("UPDATE document_blocks SET hash = hash + 1 WHERE kind = ") + kind).c_str());
+        const FoundSentences found(tested.found, "When did the boats come in?", tested.store(), nullptr);
+        CHECK_FALSE(support_of("At noon.", found).quote);
+        CHECK(found.excerpts().empty());
+    }
+}
+
+TEST_CASE("the last of many short sentences is quoted, and names there are known")
+{
+    std::string text;
+    for (int i = 0; i < 400; ++i)
+        text += "Sea lit. Lamp saw. ";
+    Story tested(text + "The wick was trimmed by Amos Tickell in 1824.\n");
+    const AnswerSupport support = tested.support("It was Amos Tickell, in 1824.", "Who trimmed the wick?");
+    CHECK(support.quote->text == "The wick was trimmed by Amos Tickell in 1824.");
+    CHECK(support.unsupported.empty());
 }
 
 TEST_CASE("hostile questions and answers find a sentence, and do no harm")
