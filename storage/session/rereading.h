@@ -34,7 +34,7 @@ struct RereadOptions {
     RereadMode mode = RereadMode::Auto;
     uint32_t tokens = default_tokens; // of all passages found for a question; at most half of the cache's budget
     double rank_seconds = 0;          // for the model to rank what was found (rank_passages); 0: it does not
-    bool needs_room = true; // in the session; false: what is found is not fed to it
+    bool needs_room = true;           // in the session; false: what is found is not fed to it
 };
 
 // What a question's passages are found with, beside their words.
