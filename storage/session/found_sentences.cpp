@@ -147,6 +147,7 @@ try {
     std::vector<size_t> best = best_first(of_question_);
     best.resize(std::min(best.size(), max_encoded));
     std::vector<std::string> pairs;
+    pairs.reserve(best.size());
     for (const size_t i : best)
         pairs.push_back(all_[i].follows ? std::string(all_[i - 1].text) + " " + std::string(all_[i].text)
                                         : std::string(all_[i].text));
@@ -213,6 +214,7 @@ try {
             *touched = {std::min(touched->first, window.first), std::max(touched->second, window.second)};
     }
     std::vector<Quote> excerpts;
+    excerpts.reserve(windows.size());
     for (const auto& [first, last] : windows)
         excerpts.push_back(quote(first, last));
     return excerpts;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 namespace palimpsest::storage {
 namespace {
@@ -20,13 +19,13 @@ std::string with_excerpts(std::span<const Quote> excerpts, const std::string& me
 }
 
 std::unique_ptr<engine::Session> empty_session_like(const engine::Session& session,
-                                                    std::shared_ptr<const engine::Model> model,
+                                                    const std::shared_ptr<const engine::Model>& model,
                                                     const engine::SamplerOptions& sampler)
 {
     engine::SessionOptions options = session.options();
     options.pins = {};
     options.sampler = sampler;
-    return std::make_unique<engine::Session>(std::move(model), options);
+    return std::make_unique<engine::Session>(model, options);
 }
 
 std::string_view name_of(AnswerFrom from)

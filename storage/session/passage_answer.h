@@ -26,7 +26,7 @@ std::string with_excerpts(std::span<const Quote> excerpts, const std::string& me
 
 // An empty session with the model and the options of this one, but without its pins.
 std::unique_ptr<engine::Session> empty_session_like(const engine::Session& session,
-                                                    std::shared_ptr<const engine::Model> model,
+                                                    const std::shared_ptr<const engine::Model>& model,
                                                     const engine::SamplerOptions& sampler);
 
 // "auto", "session", "passages".

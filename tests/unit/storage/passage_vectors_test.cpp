@@ -191,7 +191,7 @@ TEST_CASE("passages with a name that hardly any has come first, whatever is near
 {
     std::string text;
     for (int i = 0; i < 12; ++i) {
-        text += i == 4   ? "Tolvanna was quiet. "
+        text += i == 4   ? "Tolvanna glimmered. "
                 : i == 8 ? "The moon rose over the harbour wall. "
                 : i % 3  ? ""
                          : "Ashford was quiet. ";
@@ -214,7 +214,7 @@ TEST_CASE("passages with a name that hardly any has come first, whatever is near
     CHECK(first_has("did the moon rise over the harbour wall of Tolvanna?", "Tolvanna"));
     CHECK(first_has("did the moon rise over the harbour wall of Ashford?", "moon")); // which four passages have
     // A verb that the index would find in another form is no name, and a name that is said twice counts once.
-    CHECK(first_has("Quieted Ashford's moon, which rose over the harbour wall?", "moon"));
+    CHECK(first_has("Glimmer Ashford's moon, which rose over the harbour wall?", "moon"));
     const auto score_of = [&](const std::string& question) {
         return search_passages(book.database(), {question}, documents, 1, &meaning).at(0).score;
     };
