@@ -22,7 +22,7 @@ constexpr size_t max_encoded = 256;         // sentences
 constexpr size_t max_question_bytes = 4096; // of which every word and name is looked up in every sentence
 constexpr size_t max_excerpts = 2;          // chosen on books of the training split (docs/quality.md)
 
-// What kind of words the question asks for. English question words.
+// Whether the question, in English, has a word that asks for a name. The words are in small letters.
 bool asks_for_name(const std::vector<std::string_view>& words)
 {
     constexpr std::array<std::string_view, 5> asking = {"who", "whom", "whose", "where", "name"};

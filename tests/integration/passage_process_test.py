@@ -113,7 +113,7 @@ class PassageTest(SessionTest):
             self.assertEqual(content[slice(*excerpt["bytes"])].decode(), excerpt["text"])
             self.assertTrue(any(p["bytes"][0] <= excerpt["bytes"][0] and excerpt["bytes"][1] <= p["bytes"][1]
                                 for p in answer["reread"]["passages"]))
-        # What the session holds has no part in it: one that holds other tokens answers the same.
+        # The answer does not depend on the cache: a session that keeps other tokens, by another policy, gives the same one.
         told = os.path.join(self.folder, "told.txt")
         other = lambda origin: self.document("ask", told, "Who trimmed the wick?", "--model", MODEL, "--budget", "240", "--chunk", "16",
                                              "--policy", "streaming", "--max-tokens", "8", "--answer-from", origin)["answers"][0]

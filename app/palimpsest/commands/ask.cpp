@@ -174,10 +174,10 @@ private:
         return encoder_.get(model_ ? storage::shared_by_encoder(*model_) : nullptr, *listener_);
     }
 
-    // What was found for a question.
+    // The passages that the search returned for a question, and their sentences with scores.
     struct Found {
         Rereading passages{};
-        std::unique_ptr<FoundSentences> sentences{}; // null: nothing is looked for
+        std::unique_ptr<FoundSentences> sentences{}; // null: there was no search
     };
 
     // Finds the passages that are fed again before a question. `stream`: all that the session has read.
