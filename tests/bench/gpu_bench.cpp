@@ -2,6 +2,7 @@
 //
 //   gpu-bench [--seconds N] [--only WORD] [--samples N]    reports the number of cases skipped after N seconds
 //   gpu-bench --once      every operation once on small data, for compute-sanitizer
+//   gpu-bench --once --own-products    the same without cuBLASLt, whose bulk stores initcheck does not see
 //   gpu-bench --probe     describes the device if it is usable
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "kernels/base/printable.h"
 #include "kernels/cuda/device/cuda_error.h"
 #include "kernels/cuda/device/launch_count.h"
+#include "kernels/cuda/linear/cublaslt_library.h"
 #include "tests/bench/gpu_cases.h"
 #include "tests/bench/gpu_ceilings.h"
 
@@ -30,7 +32,7 @@ struct Options {
     double seconds = 120;
     std::string only;
     int samples = 5;
-    bool once = false, probe = false;
+    bool once = false, probe = false, own_products = false;
 };
 
 struct Case {
@@ -296,7 +298,8 @@ public:
         measure_ceilings();
         const auto cache = static_cast<size_t>(properties_of(context_.device()).l2CacheSize);
         int left_out = 0;
-        for (const Case& c : Cases(context_, 4 * cache).all()) {
+        Cases cases(context_, 4 * cache); // outlives the loop: the cases capture `this`
+        for (const Case& c : cases.all()) {
             if (!options_.only.empty() && (c.kernel + " " + c.shape).find(options_.only) == std::string::npos)
                 continue;
             if (seconds_since_start() > options_.seconds || kernels::cuda::device_failed())
@@ -456,13 +459,20 @@ private:
     bool whole_ = true;
 };
 
+bool* flag_named(const std::string& name, Options& options)
+{
+    if (name == "--once") return &options.once;
+    if (name == "--probe") return &options.probe;
+    return name == "--own-products" ? &options.own_products : nullptr;
+}
+
 Options parse(int argc, char** argv)
 {
     Options options;
     for (int i = 1; i < argc; ++i) {
         const std::string name = argv[i];
-        if (name == "--once" || name == "--probe") {
-            (name == "--once" ? options.once : options.probe) = true;
+        if (bool* flag = flag_named(name, options)) {
+            *flag = true;
             continue;
         }
         const char* value = i + 1 < argc ? argv[++i] : "";
@@ -493,6 +503,7 @@ try {
     CudaContext context(0);
     print_device(0);
     if (options.probe) return context.finish(), 0;
+    if (options.own_products) kernels::cuda::disable_cublaslt();
     const bool whole = options.once ? Once(context).run() : Bench(options, context).run();
     return whole ? 0 : 1;
 } catch (const Error& error) {

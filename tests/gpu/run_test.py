@@ -75,12 +75,15 @@ class ProgramsTest(unittest.TestCase):
 
     def test_engine_and_kernels_have_what_their_lists_name(self):
         for folder, patterns in (("engine", toolchain.ENGINE), ("kernels", toolchain.KERNELS)):
-            named = set()
+            named, made = set(), set()
             for words in toolchain.sources(folder + "/CMakeLists.txt", folder + "/*/CMakeLists.txt", "!kernels/cuda/*"):
                 with open(os.path.join(ROOT, words)) as text:
-                    named |= {os.path.join(os.path.dirname(words), source) for source in re.findall(r"(?<![\w/}])[\w/]+\.cpp", text.read())}
+                    found = text.read()
+                named |= {os.path.join(os.path.dirname(words), source) for source in re.findall(r"(?<![\w/}])[\w/]+\.cpp", found)}
+                made |= set(re.findall(r"SOURCES \$\{CMAKE_CURRENT_BINARY_DIR\}/(\w+\.cpp)", found))
             self.assertGreater(len(named), 20)
             self.assertLessEqual(named, set(toolchain.sources(*patterns)))
+            self.assertEqual(made, set(toolchain.GENERATED) if folder == "engine" else set())
 
 
 class CasesTest(unittest.TestCase):
@@ -126,6 +129,14 @@ class CasesTest(unittest.TestCase):
         self.assertEqual(self.run_.report.found["cases"], {"lists-test": ["a case, named"], "silent-test": []})
         os.remove(os.path.join(self.run_.tools.bin, "silent-test"))
         self.assertEqual(self.run_.list_cases(time.monotonic() + 60), "1 programs list 1 cases")
+
+    def test_what_was_built_before_is_all_there_or_named(self):
+        self.run_.options.built = True
+        for name in (*toolchain.BENCHES, toolchain.PLUGIN):
+            self.script(name, "exit 0")
+        self.assertEqual(self.run_.build(time.monotonic() + 60), "%d programs, built before" % (len(toolchain.BENCHES) + 3))
+        os.remove(os.path.join(self.run_.tools.bin, "speed-bench"))
+        self.assertIn(": speed-bench; build them with --only machine,build", self.ended(self.run_.build))
 
     def test_what_does_not_start_lists_nothing(self):
         self.script("lists-test", "echo 'error while loading shared libraries' >&2; exit 127")

@@ -36,13 +36,24 @@ class Toolchain:
         return sorted(glob.glob(self.lib + "/*.so*"))
 
     def cxx_flags(self):
-        return ["-std=c++20", "-O0" if self.dry else "-O3", "-DNDEBUG", "-ffp-contract=off", "-fPIC", "-pthread", "-w", "-I" + ROOT,
+        return ["-std=c++20", "-O0" if self.dry else "-O3", "-DNDEBUG", "-ffp-contract=off", "-fPIC", "-pthread", "-w",
+                *self.catch_2(), "-I" + ROOT,
                 "-isystem", self.include, "-DHWY_SHARED_DEFINE",
                 "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)"]
 
+    def catch_2(self):
+        """Where version 2 of Catch2 was carried: puts it before version 3, of which the machine may have the headers alone."""
+        if os.path.exists(os.path.join(self.include, "catch2", "catch_all.hpp")):
+            return []
+        first = os.path.join(self.build, "first")
+        os.makedirs(os.path.join(first, "tests", "support"), exist_ok=True)
+        with open(os.path.join(first, "tests", "support", "catch.h"), "w") as out:
+            out.write("#pragma once\n#include <catch2/catch.hpp>\n")
+        return ["-I" + first]
+
     def nvcc_flags(self):
         targets = ["--generate-code=arch=compute_%s,code=sm_%s" % (arch, arch) for arch in (self.arch or OLDEST).split(",")]
-        return ["-std=c++20", "-O3", "-DNDEBUG", "-I" + ROOT, *targets, "-lineinfo", "--expt-relaxed-constexpr", "-w",
+        return ["-std=c++20", "-O3", "-DNDEBUG", "-I" + ROOT, *targets, "-lineinfo", "--expt-relaxed-constexpr", "--fmad=false", "-w",
                 "-Xcompiler", "-fPIC,-fvisibility=hidden,-ffp-contract=off"]
 
     def cuda_include(self):
@@ -195,6 +206,22 @@ def device_tests():
     return found
 
 
+# Sources that CMake makes from a file: (header, namespace, array, file).
+GENERATED = {"german.cpp": ("engine/messages/german.h", "palimpsest::engine", "german_messages", "resources/messages/de.json")}
+
+
+def generated_source(tools, name):
+    """Writes what cmake/EmbedFile.cmake writes: a file's bytes as an array, and their number."""
+    header, namespace, array, file = GENERATED[name]
+    with open(os.path.join(ROOT, file), "rb") as data:
+        content = data.read()
+    path = os.path.join(tools.build, name)
+    with open(path, "w") as out:
+        out.write('#include "%s"\n\nnamespace %s {\nconst unsigned char %s[] = {%s};\nconst size_t %s_bytes = %d;\n}\n' %
+                  (header, namespace, array, ",".join(map(str, content)), array, len(content)))
+    return os.path.relpath(path, ROOT)
+
+
 class Build:
     """Compiles all objects, then links every program whose objects exist."""
 
@@ -213,7 +240,8 @@ class Build:
 
     def plan(self):
         kernels = [] if self.tools.built else [self.object(s) for s in sources(*KERNELS)]
-        engine = [] if self.tools.built else [self.object(s) for s in sources(*ENGINE)]
+        made = [] if self.tools.built else [generated_source(self.tools, name) for name in GENERATED]
+        engine = [] if self.tools.built else [self.object(s) for s in [*sources(*ENGINE), *made]]
         backend = [self.object(s, True) for s in plugin_sources()] if self.tools.nvcc else []
         libraries = {"kernels": kernels, "engine": kernels + engine, "cuda": backend}
         for name, (own, library) in self.wanted.items():

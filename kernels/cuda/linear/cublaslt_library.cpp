@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr const char* usual_places[] = {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
                                         "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"};
+
+std::atomic<bool> disabled = false;
 
 constexpr const char* functions[] = {"cublasLtMatmulDescCreate",        "cublasLtMatmulDescDestroy",
                                      "cublasLtMatmulDescSetAttribute",  "cublasLtMatrixLayoutCreate",
@@ -66,6 +69,11 @@ CublasLtLibrary open_cublaslt(std::span<const char* const> places, CublasLtTrial
     return {nullptr, nullptr, "", Text("the program's own matrix products are used: {0}", joined(problems, "; "))};
 }
 
+void disable_cublaslt()
+{
+    disabled = true;
+}
+
 const CublasLtLibrary& cublaslt_on(int device)
 {
     static std::mutex lock;
@@ -74,7 +82,10 @@ const CublasLtLibrary& cublaslt_on(int device)
     check(cudaSetDevice(device));
     auto found = libraries.find(device);
     if (found == libraries.end())
-        found = libraries.emplace(device, open_cublaslt(usual_places, CublasLtTrial::CreateHandle)).first;
+        found = libraries
+                    .emplace(device, disabled ? CublasLtLibrary{}
+                                              : open_cublaslt(usual_places, CublasLtTrial::CreateHandle))
+                    .first;
     return found->second;
 }
 

@@ -25,6 +25,10 @@ CublasLtLibrary open_cublaslt(std::span<const char* const> places, CublasLtTrial
 // installed. Makes the device current. Throws Error.
 const CublasLtLibrary& cublaslt_on(int device);
 
+// Disables cuBLASLt for this process, for compute-sanitizer's initcheck, which does not see its bulk stores.
+// REQUIRES: cublaslt_on was not called yet.
+void disable_cublaslt();
+
 // Returns the first library in the same places that loads, for machines without a usable device.
 CublasLtLibrary loadable_cublaslt();
 
