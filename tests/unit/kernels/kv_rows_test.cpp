@@ -302,6 +302,16 @@ TEST_CASE("compaction does not touch a prefix that is in place")
     }
 }
 
+// The same bits for every NaN: which ones a conversion to 16 bits gives differs between processors.
+std::vector<std::byte> with_one_nan(DType type, std::vector<std::byte> row)
+{
+    if (type != DType::F16 && type != DType::BF16) return row;
+    const std::vector<float> floats = widened_floats(type, row.data(), std::ssize(row) / 2);
+    for (size_t i = 0; i < floats.size(); ++i)
+        if (std::isnan(floats[i])) row[2 * i] = row[2 * i + 1] = std::byte{0xFF};
+    return row;
+}
+
 TEST_CASE("staging rounds as the scalar conversion does, on every backend")
 {
     const std::vector<float> special = {0.0f,
@@ -352,9 +362,9 @@ TEST_CASE("staging rounds as the scalar conversion does, on every backend")
                         const auto at = (h * kv.order_stride + r) * static_cast<int64_t>(bytes);
                         std::vector<std::byte> got(bytes);
                         backend->download(got.data(), kv.staged_keys.data() + at, bytes);
-                        REQUIRE(got == narrowed(type, key, dim));
+                        REQUIRE(with_one_nan(type, got) == with_one_nan(type, narrowed(type, key, dim)));
                         backend->download(got.data(), kv.staged_values.data() + at, bytes);
-                        REQUIRE(got == narrowed(type, key + 2 * dim, dim));
+                        REQUIRE(with_one_nan(type, got) == with_one_nan(type, narrowed(type, key + 2 * dim, dim)));
                     }
                 }
             }

