@@ -54,5 +54,8 @@ foreach(architecture ${architectures})
 endforeach()
 palimpsest_cuda_options(--generate-code=arch=compute_${newest},code=compute_${newest}
     --expt-relaxed-constexpr --Werror=all-warnings
+    # A product and a sum are fused only where fmaf says so: the compiler's own choice differs between kernels that must
+    # give the same bits.
+    --fmad=false
     -Xcompiler=-Wall,-Wextra,-Wshadow,-Wnon-virtual-dtor,-Woverloaded-virtual,-Werror,-ffp-contract=off
     -Xcompiler=-fstack-protector-strong)

@@ -47,7 +47,7 @@ __device__ inline float gini_of(float* a, int64_t ranks)
     sort_row<threads>(a, padded);
     double weighted = 0, total = 0;
     for (int64_t i = threadIdx.x; i < ranks; i += threads) {
-        weighted += static_cast<double>(2 * i + 1 - ranks) * static_cast<double>(a[i]);
+        weighted = fma(static_cast<double>(2 * i + 1 - ranks), static_cast<double>(a[i]), weighted);
         total += static_cast<double>(a[i]);
     }
     weighted = block_sum<threads>(weighted);

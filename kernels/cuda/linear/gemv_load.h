@@ -118,13 +118,16 @@ __device__ inline void add_chunks(float (&sums)[lines][4], const Load<type> (&w)
             const float4 v = staged.x[j * plane];
             unrolled<lines>([&](int line) {
                 const uint32_t codes = code_word<type>(w[line].values, w[line].high, j);
-                partial[line] += code_of<type>(codes, 0) * v.x + code_of<type>(codes, 1) * v.y +
-                                 code_of<type>(codes, 2) * v.z + code_of<type>(codes, 3) * v.w;
+                partial[line] = fmaf(code_of<type>(codes, 0), v.x, partial[line]);
+                partial[line] = fmaf(code_of<type>(codes, 1), v.y, partial[line]);
+                partial[line] = fmaf(code_of<type>(codes, 2), v.z, partial[line]);
+                partial[line] = fmaf(code_of<type>(codes, 3), v.w, partial[line]);
             });
         });
         unrolled<lines>([&](int line) {
-            products[line] += w[line].scales.scale(g) * partial[line];
-            if constexpr (has_offset) products[line] -= w[line].scales.offset(g) * staged.sums[g];
+            products[line] = fmaf(w[line].scales.scale(g), partial[line], products[line]);
+            if constexpr (has_offset)
+                products[line] = fmaf(-w[line].scales.offset(g), staged.sums[g], products[line]);
         });
     });
     unrolled<lines>([&](int line) { sums[line][step % 4] += products[line]; });
@@ -139,23 +142,25 @@ __device__ inline void add_products(float (&sums)[4], const Load<type>& w, const
         float partial = 0;
         for (int j = 0; j < 4; ++j) {
             const float4 v = x[j * plane];
-            partial += byte_of(words[j], 0) * v.x + byte_of(words[j], 1) * v.y + byte_of(words[j], 2) * v.z +
-                       byte_of(words[j], 3) * v.w;
+            partial = fmaf(byte_of(words[j], 0), v.x, partial);
+            partial = fmaf(byte_of(words[j], 1), v.y, partial);
+            partial = fmaf(byte_of(words[j], 2), v.z, partial);
+            partial = fmaf(byte_of(words[j], 3), v.w, partial);
         }
-        sums[step % 4] += widen_f16(w.scale) * partial;
+        sums[step % 4] = fmaf(widen_f16(w.scale), partial, sums[step % 4]);
     } else if constexpr (type == DType::F32) {
         const float4 v = x[0];
-        sums[0] += __uint_as_float(words[0]) * v.x;
-        sums[1] += __uint_as_float(words[1]) * v.y;
-        sums[2] += __uint_as_float(words[2]) * v.z;
-        sums[3] += __uint_as_float(words[3]) * v.w;
+        sums[0] = fmaf(__uint_as_float(words[0]), v.x, sums[0]);
+        sums[1] = fmaf(__uint_as_float(words[1]), v.y, sums[1]);
+        sums[2] = fmaf(__uint_as_float(words[2]), v.z, sums[2]);
+        sums[3] = fmaf(__uint_as_float(words[3]), v.w, sums[3]);
     } else {
         for (int j = 0; j < 2; ++j) {
             const float4 v = x[j * plane];
-            sums[0] += half_of<type>(words[2 * j], 0) * v.x;
-            sums[1] += half_of<type>(words[2 * j], 1) * v.y;
-            sums[2] += half_of<type>(words[2 * j + 1], 0) * v.z;
-            sums[3] += half_of<type>(words[2 * j + 1], 1) * v.w;
+            sums[0] = fmaf(half_of<type>(words[2 * j], 0), v.x, sums[0]);
+            sums[1] = fmaf(half_of<type>(words[2 * j], 1), v.y, sums[1]);
+            sums[2] = fmaf(half_of<type>(words[2 * j + 1], 0), v.z, sums[2]);
+            sums[3] = fmaf(half_of<type>(words[2 * j + 1], 1), v.w, sums[3]);
         }
     }
 }

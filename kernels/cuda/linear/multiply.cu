@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(F32Tile::threads) multiply_f32_kernel(Multiply
         for (int d = 0; d < F32Tile::depth; ++d)
             for (int i = 0; i < per; ++i)
                 for (int j = 0; j < per; ++j)
-                    sums[i][j] += a[d][m + i] * b[d][n + j];
+                    sums[i][j] = fmaf(a[d][m + i], b[d][n + j], sums[i][j]);
         if (k % F32Tile::sum_columns == F32Tile::sum_columns - F32Tile::depth || k + F32Tile::depth >= args.a.cols)
             unrolled<per * per>([&](int e) {
                 totals[e / per][e % per] += sums[e / per][e % per];

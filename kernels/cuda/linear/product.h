@@ -57,7 +57,7 @@ __device__ inline float4 times(float4 x, float factor)
 
 __device__ inline float sum_of_squares(float4 x)
 {
-    return (x.x * x.x + x.y * x.y) + (x.z * x.z + x.w * x.w);
+    return fmaf(x.x, x.x, x.y * x.y) + fmaf(x.z, x.z, x.w * x.w);
 }
 
 // Root mean square normalisation (Zhang, Sennrich 2019, eq. 4), without the factor of the weight.
