@@ -7,6 +7,7 @@
 #include "engine/session/cache_bytes.h"
 #include "engine/session/session_eviction.h"
 #include "engine/session/token_loss.h"
+#include "kernels/backends/host_threads.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -31,8 +32,8 @@ void reserve_scratch(const Model& model, const CacheShape& cache, const Transfor
 
 // Reports the losses of a super-chunk's tokens. `first`: stream index of the first of them; `logits`: those that
 // predict it.
-void report_losses(Transformer& transformer, std::span<const float> logits, std::span<const TokenId> tokens,
-                   uint64_t first, const FeedOptions& options)
+void report_losses(Transformer& transformer, TokenLosses& losses, std::span<const float> logits,
+                   std::span<const TokenId> tokens, uint64_t first, const FeedOptions& options)
 {
     constexpr int64_t at_once = 64;
     if (first > 0) options.loss(first, tokens[0], negative_log_likelihood(logits, tokens[0]));
@@ -40,12 +41,11 @@ void report_losses(Transformer& transformer, std::span<const float> logits, std:
     for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += at_once) {
         const int64_t rows = std::min(at_once, std::ssize(tokens) - 1 - begin);
         transformer.logits(begin, rows, block);
-        const size_t vocabulary = block.size() / static_cast<size_t>(rows);
-        for (int64_t r = 0; r < rows; ++r) {
-            const auto next = static_cast<size_t>(begin + r + 1);
-            const std::span<const float> row(block.data() + static_cast<size_t>(r) * vocabulary, vocabulary);
-            options.loss(first + next, tokens[next], negative_log_likelihood(row, tokens[next]));
-        }
+        const auto next = static_cast<size_t>(begin + 1);
+        const auto predicted = tokens.subspan(next, static_cast<size_t>(rows));
+        const auto row_losses = losses.compute(block, predicted);
+        for (size_t r = 0; r < predicted.size(); ++r)
+            options.loss(first + next + r, predicted[r], row_losses[r]);
     }
 }
 
@@ -191,6 +191,7 @@ try {
     const int64_t rows_at_once =
         layers_first ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
     std::vector<TokenId> batch;
+    std::optional<TokenLosses> losses; // made for the first batch whose losses are asked for
     if (tokens > 0) sync();
     while (tokens > 0) {
         if (options.stop.stop_requested()) {
@@ -222,7 +223,10 @@ try {
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
         sync_previous(tokens == 0);
-        if (options.loss) report_losses(transformer_, logits_, batch, first, options);
+        if (options.loss) {
+            if (!losses) losses.emplace(kernels::host_threads(model_->backend()));
+            report_losses(transformer_, *losses, logits_, batch, first, options);
+        }
         const bool is_behind = cache_.shape().resident && tokens > 0; // the device still computes this batch
         const uint64_t computed = tokens_seen_ - seen_before - (is_behind ? batch.size() : 0);
         if (computed > 0) tokens_per_second_ = static_cast<double>(computed) / std::max(watch.seconds(), 1e-9);

@@ -8,6 +8,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/backends/device_plugin.h"
+#include "kernels/backends/host_threads.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -66,6 +67,11 @@ std::unique_ptr<Backend> open_cuda(int device, const std::string& name)
 }
 
 } // namespace
+
+int host_threads(const Backend& backend)
+{
+    return backend.name() == "cpu" ? backend.threads() : physical_cores();
+}
 
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
 {
