@@ -302,7 +302,7 @@ TEST_CASE("compaction does not touch a prefix that is in place")
     }
 }
 
-// The same bits for every NaN: which ones a conversion to 16 bits gives differs between processors.
+// Returns the row with every NaN replaced by one bit pattern, because processors convert NaN to different ones.
 std::vector<std::byte> with_one_nan(DType type, std::vector<std::byte> row)
 {
     if (type != DType::F16 && type != DType::BF16) return row;
