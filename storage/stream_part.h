@@ -1,8 +1,10 @@
 // One element of a session's stream: framing, a document, or a message. The stream is their concatenation.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -45,6 +47,11 @@ inline const StreamDocument* document_in(const StreamPart& part)
 inline const StreamMessage* message_in(const StreamPart& part)
 {
     return std::get_if<StreamMessage>(&part);
+}
+
+inline bool has_messages(std::span<const StreamPart> parts)
+{
+    return std::any_of(parts.begin(), parts.end(), [](const StreamPart& part) { return message_in(part) != nullptr; });
 }
 
 } // namespace palimpsest::storage

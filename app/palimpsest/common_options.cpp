@@ -164,7 +164,7 @@ void add_answer_from_option(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "answer-from", o.answer_from,
         "session: what the cache holds, and what is read again; passages: only the sentences, of those found, that "
-        "the question is most about; auto: passages if any is to be read again and the session has no conversation",
+        "the question is most about; auto: passages if any is to be read again, and if a message of a chat is a question",
         CLI::IsMember({"auto", "session", "passages"}));
 }
 
@@ -177,7 +177,10 @@ void add_rank_option(CLI::App& command, CommonOptions& o)
 
 storage::RereadOptions CommonOptions::rereading() const
 {
-    return {.mode = *storage::reread_mode(reread), .tokens = reread_tokens, .rank_seconds = rank_seconds};
+    return {.mode = *storage::reread_mode(reread),
+            .tokens = reread_tokens,
+            .rank_seconds = rank_seconds,
+            .answer_from = *storage::answer_from(answer_from)};
 }
 
 void add_system_option(CLI::App& command, CommonOptions& o)

@@ -6,6 +6,23 @@
 #include "storage/session/rereading.h"
 
 namespace palimpsest::app {
+namespace {
+
+nlohmann::ordered_json excerpts_json(const std::vector<storage::Quote>& excerpts, storage::Store& store)
+{
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const storage::Quote& excerpt : excerpts)
+        all.push_back(excerpt.json(store));
+    return all;
+}
+
+void add_quote(nlohmann::ordered_json& answer, const storage::AnswerSupport& support, storage::Store* store)
+{
+    answer["quote"] = support.quote ? support.quote->json(*store) : nlohmann::ordered_json();
+    answer["unsupported"] = support.unsupported;
+}
+
+} // namespace
 
 void ConsoleListener::note(const Text& sentence)
 {
@@ -25,7 +42,10 @@ void ConsoleListener::found(const storage::Rereading& passages, storage::Store& 
         nlohmann::ordered_json event{{"event", "reread"}};
         event.update(passages.json(store));
         write_event(console_.err, event);
-    } else if (!passages.read.empty()) {
+        if (!passages.excerpts.empty())
+            write_event(console_.err,
+                        {{"event", "excerpts"}, {"excerpts", excerpts_json(passages.excerpts, store)}});
+    } else if (!passages.read.empty() || !passages.excerpts.empty()) {
         console_.err << visible(console_.wording.of(passages.sentence(store))) << std::endl;
     }
 }
@@ -59,37 +79,15 @@ void ConsoleListener::device_lost(const std::string& device)
         write_note(console_, events_, text);
 }
 
-void write_excerpts(Console& console, bool events, bool json, const std::vector<storage::Quote>& excerpts,
-                    storage::Store& store)
+void add_support(nlohmann::ordered_json& answer, const storage::Rereading* found,
+                 const storage::AnswerSupport& support, storage::Store* store)
 {
-    if (events)
-        return write_event(console.err, {{"event", "excerpts"}, {"excerpts", excerpts_json(excerpts, &store)}});
-    if (json) return;
-    storage::PassagePlaces places(store.library);
-    std::vector<Text> where;
-    uint64_t tokens = 0;
-    for (const storage::Quote& excerpt : excerpts) {
-        where.push_back(places.sentence(excerpt.place, false));
-        tokens += excerpt.place.tokens();
-    }
-    const Text sentence("answered from these sentences alone: {0}; {1} tokens in all (--answer-from session: from "
-                        "what the cache holds, too)",
-                        joined(where, "; "), tokens);
-    console.err << visible(console.wording.of(sentence)) << std::endl;
-}
-
-nlohmann::ordered_json excerpts_json(const std::vector<storage::Quote>& excerpts, storage::Store* store)
-{
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const storage::Quote& excerpt : excerpts)
-        all.push_back(excerpt.json(*store));
-    return all;
-}
-
-void add_support(nlohmann::ordered_json& answer, const storage::AnswerSupport& support, storage::Store& store)
-{
-    answer["quote"] = support.quote ? support.quote->json(store) : nlohmann::ordered_json();
-    answer["unsupported"] = support.unsupported;
+    const bool is_apart = found && !found->excerpts.empty();
+    answer["answered_from"] = name_of(is_apart ? storage::AnswerFrom::Passages : storage::AnswerFrom::Session);
+    answer["excerpts"] =
+        is_apart ? excerpts_json(found->excerpts, *store) : nlohmann::ordered_json(nlohmann::ordered_json::array());
+    answer["reread"] = found ? found->json(*store) : nlohmann::ordered_json();
+    add_quote(answer, support, store);
 }
 
 void write_support(Console& console, bool events, bool json, const storage::AnswerSupport& support,
@@ -98,7 +96,7 @@ void write_support(Console& console, bool events, bool json, const storage::Answ
     if (!support.quote || (json && !events)) return;
     if (events) {
         nlohmann::ordered_json event{{"event", "quote"}};
-        add_support(event, support, store);
+        add_quote(event, support, &store);
         return write_event(console.err, event);
     }
     std::vector<Text> things;

@@ -38,18 +38,14 @@ private:
     std::optional<storage::Rereading> found_;
 };
 
-// Prints the places of the excerpts that alone are read before an answer, to standard error: as text unless `json`
-// holds the answer, or as an event.
-void write_excerpts(Console& console, bool events, bool json, const std::vector<storage::Quote>& excerpts,
-                    storage::Store& store);
-// The member `excerpts` of an answer. `store`: null if there are none.
-nlohmann::ordered_json excerpts_json(const std::vector<storage::Quote>& excerpts, storage::Store* store);
 // Prints the sentence that supports an answer, and what of it is not supported, to standard error: as text unless
 // `json` holds the answer, or as an event.
 void write_support(Console& console, bool events, bool json, const storage::AnswerSupport& support,
                    storage::Store& store);
-// The members `quote` and `unsupported` of an answer (docs/formats.md, Answers and turns).
-void add_support(nlohmann::ordered_json& answer, const storage::AnswerSupport& support, storage::Store& store);
+// The members `answered_from`, `excerpts`, `reread`, `quote` and `unsupported` of an answer (docs/formats.md, Answers
+// and turns). `found`: null if nothing was looked up; then `store` may be null, too.
+void add_support(nlohmann::ordered_json& answer, const storage::Rereading* found,
+                 const storage::AnswerSupport& support, storage::Store* store);
 // Prints a note or an event to standard error.
 void write_note(Console& console, bool events, const Text& text);
 

@@ -28,18 +28,6 @@ using Scores = std::map<PassageKey, double>;
 
 constexpr double weight_of_referred = 0.5, weight_of_unreferred = 0.1; // of what was asked before
 
-bool refers_back(std::string_view question)
-{
-    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
-                                             "that", "their", "them", "there", "these", "they", "this", "those"};
-    const auto words = words_in(question);
-    const auto is_pronoun = [&](std::string_view word) {
-        return std::find(std::begin(pronouns), std::end(pronouns), plain_word(word)) != std::end(pronouns);
-    };
-    const bool goes_on = !words.empty() && plain_word(words[0]) == "and";
-    return goes_on || (names_in(question).empty() && std::any_of(words.begin(), words.end(), is_pronoun));
-}
-
 bool has_index(Database& database)
 {
     return database.statement("SELECT 1 FROM main.sqlite_schema WHERE name = 'passage_texts'").executeStep();
@@ -180,10 +168,22 @@ Scores scores_of(Database& database, const Question& question, std::span<const i
 
 } // namespace
 
+bool Question::refers_back() const
+{
+    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
+                                             "that", "their", "them", "there", "these", "they", "this", "those"};
+    const auto words = words_in(text);
+    const auto is_pronoun = [&](std::string_view word) {
+        return std::find(std::begin(pronouns), std::end(pronouns), plain_word(word)) != std::end(pronouns);
+    };
+    const bool goes_on = !words.empty() && plain_word(words[0]) == "and";
+    return goes_on || (names_in(text).empty() && std::any_of(words.begin(), words.end(), is_pronoun));
+}
+
 double Question::weight_of_before() const
 {
     if (before.empty()) return 0;
-    return refers_back(text) ? weight_of_referred : weight_of_unreferred;
+    return refers_back() ? weight_of_referred : weight_of_unreferred;
 }
 
 std::vector<PassageHit> search_passages(Database& database, const Question& question,

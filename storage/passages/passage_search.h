@@ -25,6 +25,7 @@ struct Question {
     // question refers back to it, by a pronoun and without a name of its own. Chosen on books of the training split
     // (docs/quality.md).
     double weight_of_before() const;
+    bool refers_back() const; // to what was asked before
 };
 
 // What a question means: its embedding.

@@ -1,21 +1,66 @@
 #include "storage/session/passage_answer.h"
 
-#include <algorithm>
-#include <iterator>
+
+#include "kernels/base/error.h"
+#include "storage/passages/passage_search.h"
+#include "storage/session/framed_turn.h"
+#include "storage/session/session_stream.h"
 
 namespace palimpsest::storage {
 namespace {
 
-constexpr std::string_view answer_from_names[] = {"auto", "session", "passages"};
+bool has_room(const engine::Session& session)
+try {
+    session.require_room(1);
+    return true;
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::CacheFull && error.code() != ErrorCode::PositionsExhausted) throw;
+    return false;
+}
 
 } // namespace
 
-std::string with_excerpts(std::span<const Quote> excerpts, const std::string& message)
+std::string prompted(std::string_view prompt, std::string_view question)
 {
+    std::string text(prompt);
+    return text.replace(text.find("{}"), 2, question);
+}
+
+std::vector<Quote> excerpts_for(const Rereading& found, const FoundSentences& sentences, AnswerFrom from)
+{
+    const bool is_wanted =
+        from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !found.read.empty());
+    return is_wanted ? sentences.excerpts() : std::vector<Quote>();
+}
+
+std::optional<Exchange> exchange_before(std::string_view question, std::span<const StreamPart> parts, Store& store)
+{
+    if (parts.size() < 2 || !Question{question}.refers_back()) return std::nullopt;
+    const StreamMessage *asked = message_in(parts[parts.size() - 2]), *answered = message_in(parts.back());
+    if (!asked || !asked->id || !answered || !answered->id) return std::nullopt;
+    const auto message = store.conversations.message(*asked->id), reply = store.conversations.message(*answered->id);
+    if (!message || message->damaged || !reply || reply->damaged) return std::nullopt;
+    return Exchange{message->text, reply->ids};
+}
+
+std::vector<engine::TokenId> prompt_apart(const engine::ChatTemplate& chat_template,
+                                          const std::optional<Exchange>& before,
+                                          std::span<const std::string> texts, std::string_view message)
+{
+    SessionStream stream;
+    std::vector<engine::TokenId> ids;
+    if (before) {
+        ids = frame_turn(chat_template, stream, before->question, {}).ids;
+        stream.append(StreamMessage{.tokens = ids.size()});
+        ids.insert(ids.end(), before->answer.begin(), before->answer.end());
+        stream.append(StreamMessage{.tokens = before->answer.size()});
+    }
     std::string text;
-    for (const Quote& excerpt : excerpts)
-        text += excerpt.text + "\n\n";
-    return text + message;
+    for (const std::string& one : texts)
+        text += one + "\n\n";
+    const auto turn = frame_turn(chat_template, stream, text.append(message), {}).ids;
+    ids.insert(ids.end(), turn.begin(), turn.end());
+    return ids;
 }
 
 std::unique_ptr<engine::Session> empty_session_like(const engine::Session& session,
@@ -28,16 +73,31 @@ std::unique_ptr<engine::Session> empty_session_like(const engine::Session& sessi
     return std::make_unique<engine::Session>(model, options);
 }
 
-std::string_view name_of(AnswerFrom from)
+engine::GenerateResult generate_apart(engine::Session& session, const std::shared_ptr<const engine::Model>& model,
+                                      std::span<const engine::TokenId> prompt,
+                                      std::span<const engine::TokenId> begun,
+                                      const engine::GenerateOptions& options)
 {
-    return answer_from_names[static_cast<size_t>(from)];
-}
-
-std::optional<AnswerFrom> answer_from(std::string_view name)
-{
-    const auto found = std::find(std::begin(answer_from_names), std::end(answer_from_names), name);
-    if (found == std::end(answer_from_names)) return std::nullopt;
-    return static_cast<AnswerFrom>(found - std::begin(answer_from_names));
+    const engine::GenerateResult cancelled{.tokens = {}, .end = engine::GenerateEnd::Cancelled};
+    if (!session.replay({}, false, options.stop)) return cancelled; // computes an incomplete chunk of the question
+    const auto apart = empty_session_like(session, model, session.options().sampler);
+    if (!apart->feed(prompt, {.stop = options.stop, .progress = {}, .loss = {}})) return cancelled;
+    apart->replay(begun, false);
+    bool is_full = false;
+    engine::GenerateOptions own = options;
+    own.token = [&](engine::TokenId id) {
+        is_full = !has_room(session);
+        if (is_full) return false;
+        session.replay({&id, 1}, false);
+        return !options.token || options.token(id);
+    };
+    engine::GenerateResult result = apart->generate(own);
+    if (is_full) {
+        result.tokens.pop_back();
+        result.end = engine::GenerateEnd::Full;
+    }
+    if (result.end == engine::GenerateEnd::EndOfText) session.replay({}, true); // its sampler draws the end, too
+    return result;
 }
 
 } // namespace palimpsest::storage

@@ -3,34 +3,52 @@
 // (docs/quality.md).
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/session/session.h"
-#include "storage/session/quote.h"
+#include "engine/text/chat_template.h"
+#include "storage/session/answer_from.h"
+#include "storage/session/found_sentences.h"
+#include "storage/session/rereading.h"
 
 namespace palimpsest::storage {
 
-enum class AnswerFrom : uint8_t {
-    Auto,    // passages, if some are read again
-    Session, // what it holds, and the passages that are read again
-    Passages // those that were found; the session, if none were
-};
+// How the model is asked; {} is the question. Chosen on books of the training split (docs/quality.md).
+inline constexpr const char* passage_prompt = "{} Answer briefly, with facts from the text above only.";
+// The prompt, which has a {}, with the question in its place.
+std::string prompted(std::string_view prompt, std::string_view question);
 
-// The excerpts, then the message, as one text.
-std::string with_excerpts(std::span<const Quote> excerpts, const std::string& message);
+// The sentences, of those that were found for it, that a question is answered from; empty: the session answers.
+std::vector<Quote> excerpts_for(const Rereading& found, const FoundSentences& sentences, AnswerFrom from);
+
+// A question of a conversation, and its answer.
+struct Exchange {
+    std::string question;
+    std::vector<engine::TokenId> answer;
+};
+// The last stored exchange among these parts of a stream, if `question` refers back to it.
+std::optional<Exchange> exchange_before(std::string_view question, std::span<const StreamPart> parts, Store& store);
+
+// What an empty session is fed: the exchange, if there is one, then a turn of the texts and `message`.
+std::vector<engine::TokenId> prompt_apart(const engine::ChatTemplate& chat_template,
+                                          const std::optional<Exchange>& before,
+                                          std::span<const std::string> texts, std::string_view message);
 
 // An empty session with the model and the options of this one, but without its pins.
 std::unique_ptr<engine::Session> empty_session_like(const engine::Session& session,
                                                     const std::shared_ptr<const engine::Model>& model,
                                                     const engine::SamplerOptions& sampler);
 
-// "auto", "session", "passages".
-std::string_view name_of(AnswerFrom from);
-std::optional<AnswerFrom> answer_from(std::string_view name);
+// As Session::generate, but an empty session reads `prompt` and writes the answer, and `session` takes each token in
+// as if it had chosen it (Session::replay). `begun`: tokens of the answer that `session` has taken in already.
+engine::GenerateResult generate_apart(engine::Session& session, const std::shared_ptr<const engine::Model>& model,
+                                      std::span<const engine::TokenId> prompt,
+                                      std::span<const engine::TokenId> begun,
+                                      const engine::GenerateOptions& options);
 
 } // namespace palimpsest::storage

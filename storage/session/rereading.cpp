@@ -118,6 +118,17 @@ bool is_of_several(const std::vector<FoundPassage>& passages)
     return documents.size() > 1;
 }
 
+// The share that was held of the passage that an excerpt is of.
+double held_of_excerpt(const Rereading& found, const StoredPassage& excerpt)
+{
+    for (const auto* passages : {&found.read, &found.held})
+        for (const auto& [passage, held] : *passages)
+            if (passage.document == excerpt.document && passage.first_token <= excerpt.first_token &&
+                excerpt.end_token <= passage.end_token)
+                return held;
+    return 0;
+}
+
 nlohmann::ordered_json passages_json(const std::vector<FoundPassage>& passages, PassagePlaces& places)
 {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -138,12 +149,22 @@ uint64_t Rereading::tokens() const
     return tokens;
 }
 
+std::vector<FoundPassage> Rereading::to_session() const
+{
+    if (excerpts.empty()) return read;
+    std::vector<FoundPassage> all;
+    for (const Quote& excerpt : excerpts)
+        all.push_back({excerpt.place, held_of_excerpt(*this, excerpt.place)});
+    return all;
+}
+
 std::vector<QuotedPassage> Rereading::quoted(Store& store) const
 {
     PassagePlaces places(store.library);
-    const bool with_title = is_of_several(read);
+    const std::vector<FoundPassage> all = to_session();
+    const bool with_title = is_of_several(all);
     std::vector<QuotedPassage> quoted;
-    for (const FoundPassage& found : read)
+    for (const FoundPassage& found : all)
         quoted.push_back(
             {.place = places.name(found.passage, with_title),
              .ids = store.library.ids(found.passage.document, found.passage.first_token, found.passage.tokens())});
@@ -152,13 +173,14 @@ std::vector<QuotedPassage> Rereading::quoted(Store& store) const
 
 std::vector<ReadAgain> Rereading::record(const std::vector<uint64_t>& at) const
 {
+    const std::vector<FoundPassage> fed = to_session();
     std::vector<ReadAgain> all;
-    for (size_t i = 0; i < read.size(); ++i)
-        all.push_back({.document = read[i].passage.document,
-                       .first_token = read[i].passage.first_token,
-                       .end_token = read[i].passage.end_token,
+    for (size_t i = 0; i < fed.size(); ++i)
+        all.push_back({.document = fed[i].passage.document,
+                       .first_token = fed[i].passage.first_token,
+                       .end_token = fed[i].passage.end_token,
                        .at = at[i],
-                       .held = read[i].held});
+                       .held = fed[i].held});
     return all;
 }
 
@@ -166,15 +188,21 @@ Text Rereading::sentence(Store& store) const
 {
     PassagePlaces places(store.library);
     std::vector<Text> where;
-    const bool with_title = is_of_several(read);
+    const std::vector<FoundPassage> passages = to_session();
+    const bool with_title = is_of_several(passages);
     double held_tokens = 0;
-    for (const FoundPassage& found : read) {
+    uint64_t all = 0;
+    for (const FoundPassage& found : passages) {
         where.push_back(places.sentence(found.passage, with_title));
         held_tokens += found.held * static_cast<double>(found.passage.tokens());
+        all += found.passage.tokens();
     }
-    const double all = std::max(1.0, static_cast<double>(tokens()));
+    if (!excerpts.empty())
+        return Text("answered from these sentences alone: {0}; {1} tokens in all (--answer-from session: from what "
+                    "the cache holds, too)",
+                    joined(where, "; "), format_count(all));
     return Text("read again: {0}; {1} tokens in all, of which {2} % were held", joined(where, "; "),
-                format_count(tokens()), std::lround(100 * held_tokens / all));
+                format_count(all), std::lround(100 * held_tokens / std::max(1.0, static_cast<double>(all))));
 }
 
 nlohmann::ordered_json Rereading::json(Store& store) const

@@ -15,8 +15,10 @@
 #include "kernels/base/text.h"
 #include "storage/passage_index.h"
 #include "storage/passages/passage_search.h"
+#include "storage/session/answer_from.h"
 #include "storage/session/framed_turn.h"
 #include "storage/session/listener.h"
+#include "storage/session/quote.h"
 #include "storage/session/session_stream.h"
 #include "storage/session/store.h"
 
@@ -35,6 +37,7 @@ struct RereadOptions {
     uint32_t tokens = default_tokens; // of all passages found for a question; at most half of the cache's budget
     double rank_seconds = 0;          // for the model to rank what was found (rank_passages); 0: it does not
     bool needs_room = true;           // in the session; false: what is found is not fed to it
+    AnswerFrom answer_from = AnswerFrom::Auto;
 };
 
 // What a question's passages are found with, beside their words.
@@ -60,14 +63,20 @@ struct Rereading {
     std::vector<FoundPassage> held; // found, but held well: not read again
     size_t hits = 0, ranked = 0;    // passages that the search found, and that the model has ranked
     double seconds = 0;             // to find and rank them
+    // An answer from passages alone is written from these of their sentences, and a session reads them again in
+    // place of the passages. Empty: the session answers.
+    std::vector<Quote> excerpts{};
 
     bool empty() const { return read.empty() && held.empty(); }
     uint64_t tokens() const; // of what is read again
-    // The places and ids of what is read again.
+    // What a session reads again: the excerpts, or else the passages.
+    std::vector<FoundPassage> to_session() const;
+    // The places and ids of to_session().
     std::vector<QuotedPassage> quoted(Store& store) const;
-    // As a message records them. `at`: of each passage in the message's ids (FramedTurn).
+    // As a message records to_session(). `at`: of each in the message's ids (FramedTurn).
     std::vector<ReadAgain> record(const std::vector<uint64_t>& at) const;
-    // "read again: CHAPTER II, tokens 1,200 to 1,399; 200 tokens in all, of which 3 % were held"
+    // "read again: CHAPTER II, tokens 1,200 to 1,399; 200 tokens in all, of which 3 % were held", or "answered from
+    // these sentences alone: ..."
     Text sentence(Store& store) const;
     nlohmann::ordered_json json(Store& store) const; // docs/formats.md, Answers and turns
 };

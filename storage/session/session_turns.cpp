@@ -9,6 +9,9 @@
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
 #include "storage/session/document_indexing.h"
+#include "storage/session/found_sentences.h"
+#include "storage/session/message_kind.h"
+#include "storage/session/passage_answer.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -16,6 +19,18 @@ namespace {
 // A growing answer is stored this often, so that a crash loses at most so much of it.
 constexpr auto answer_save_interval = std::chrono::seconds(1);
 constexpr size_t answer_save_tokens = 256;
+
+// Without the space that often begins a sentence's first token.
+std::string text_of(const std::vector<engine::TokenId>& ids, const engine::Tokenizer& tokenizer)
+{
+    engine::IncrementalDetokenizer detokenizer(tokenizer, false);
+    std::string text;
+    for (const engine::TokenId id : ids)
+        text += detokenizer.push(id);
+    text += detokenizer.finish();
+    const size_t begin = std::min(text.find_first_not_of(" \n"), text.size());
+    return text.substr(begin, text.find_last_not_of(" \n") + 1 - begin);
+}
 
 bool is_document(const StreamPart& part)
 {
@@ -53,10 +68,12 @@ engine::GenerateResult SessionTurns::say(const std::string& message, const engin
         throw;
     }
     if (!is_read) return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
-    return end_turn(turn, answer(turn, options));
+    const Prompt apart =
+        found->excerpts.empty() ? Prompt() : prompt_apart(turn.question, context_.stream.size() - 2);
+    return end_turn(turn, answer(turn, apart, options));
 }
 
-engine::GenerateResult SessionTurns::answer(Turn& turn, const engine::GenerateOptions& options)
+engine::GenerateResult SessionTurns::answer(Turn& turn, const Prompt& apart, const engine::GenerateOptions& options)
 {
     using Clock = std::chrono::steady_clock;
     Message& reply = turn.reply;
@@ -76,7 +93,7 @@ engine::GenerateResult SessionTurns::answer(Turn& turn, const engine::GenerateOp
         return !options.token || options.token(id);
     };
     try {
-        engine::GenerateResult result = generate(turn, growing);
+        engine::GenerateResult result = generate(turn, apart, growing);
         reply.text += detokenizer.finish();
         return result;
     } catch (...) { // the tokens generated so far are in the cache
@@ -87,15 +104,38 @@ engine::GenerateResult SessionTurns::answer(Turn& turn, const engine::GenerateOp
 }
 
 // If the device fails, the CPU continues the answer after its last token.
-engine::GenerateResult SessionTurns::generate(Turn& turn, const engine::GenerateOptions& options)
+engine::GenerateResult SessionTurns::generate(Turn& turn, const Prompt& apart,
+                                              const engine::GenerateOptions& options)
 {
     engine::GenerateOptions rest = options;
     engine::GenerateResult result = fallback_.run([&] {
         rest.max_tokens = options.max_tokens - static_cast<int32_t>(turn.reply.ids.size());
-        return context_.session->generate(rest);
+        return apart.empty()
+                   ? context_.session->generate(rest)
+                   : generate_apart(*context_.session, context_.model, apart, turn.reply.ids, rest);
     });
     result.tokens = turn.reply.ids;
     return result;
+}
+
+bool SessionTurns::may_answer_apart(const std::string& message, size_t part) const
+{
+    const AnswerFrom from = context_.options.rereading.answer_from;
+    if (from != AnswerFrom::Auto) return from == AnswerFrom::Passages;
+    return is_question(message) && !(has_messages(std::span(context_.stream.parts()).first(part)) && is_about_conversation(message));
+}
+
+// From what the question has read again.
+SessionTurns::Prompt SessionTurns::prompt_apart(const Message& question, size_t part) const
+{
+    std::vector<std::string> texts;
+    for (const ReadAgain& again : question.read_again)
+        texts.push_back(text_of(context_.store.library.ids(again.document, again.first_token, again.tokens()),
+                                framing_.tokenizer()));
+    return storage::prompt_apart(
+        framing_.chat_template(),
+        exchange_before(question.text, std::span(context_.stream.parts()).first(part), context_.store), texts,
+        prompted(passage_prompt, question.text));
 }
 
 // Returns nullopt if stopped.
@@ -115,9 +155,20 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
         if (go_on) means.meaning = encoder.meaning_of({message, means.before}, stop);
     });
     if (!go_on) return std::nullopt;
-    return fallback_.run([&] {
+    Rereading found = fallback_.run([&] {
         return plan_rereading(context_.store, context_.stream, *context_.session, message, options, means);
     });
+    if (may_answer_apart(message, context_.stream.size())) add_excerpts(found, message, stop);
+    return found;
+}
+
+void SessionTurns::add_excerpts(Rereading& found, const std::string& message, const std::stop_token& stop) const
+{
+    const AnswerFrom from = context_.options.rereading.answer_from;
+    found.excerpts = excerpts_for(
+        found, FoundSentences(found, message, context_.store, context_.encoder(), stop), from);
+    if (from == AnswerFrom::Passages && found.excerpts.empty())
+        context_.listener.note(Text("nothing was found; the answer comes from what the session holds"));
 }
 
 // Called before anything is stored: a message that can never be fed would block the session.
@@ -256,7 +307,10 @@ engine::GenerateResult SessionTurns::regenerate(const engine::SamplerOptions& sa
     engine::GenerateResult result{.tokens = {}, .end = engine::GenerateEnd::Cancelled};
     try {
         turn = begin_other_answer(question, sampling, options.stop);
-        if (turn) result = answer(*turn, options);
+        if (turn) {
+            const bool is_apart = !turn->question.read_again.empty() && may_answer_apart(turn->question.text, question);
+            result = answer(*turn, is_apart ? prompt_apart(turn->question, question) : Prompt(), options);
+        }
     } catch (const Interrupted&) {
         if (!is_unstored()) throw;
         if (!options.stop.stop_requested()) {

@@ -80,9 +80,18 @@ class PassageTest(SessionTest):
     def test_a_chat_stores_what_it_read_again(self):
         self.rereading()
         chat = self.document("chat", "--session", "told", "--max-tokens", "8", stdin=b"Who trimmed the wick?\nWho trimmed the wick?\n")
-        first = chat["turns"][0]["reread"]["passages"]
+        first = chat["turns"][0]
+        self.assertEqual(first["answered_from"], "passages")
         stored = self.query("SELECT first_token, end_token FROM read_again ORDER BY message, at")
-        self.assertEqual(list(stored[0]), first[0]["tokens"])
+        self.assertEqual([list(tokens) for tokens in stored[:len(first["excerpts"])]], [e["tokens"] for e in first["excerpts"]])
+        talk = lambda *more: self.document("chat", "--session", "told", "--max-tokens", "8", "--reread", "always", *more,
+                                           stdin=b"Who trimmed the wick?\n")["turns"][0]
+        other = talk("--answer-from", "session")
+        self.assertEqual((other["answered_from"], other["excerpts"]), ("session", []))
+        last = self.query("SELECT first_token, end_token FROM read_again WHERE message = (SELECT max(message) FROM read_again) ORDER BY at")
+        self.assertEqual([list(tokens) for tokens in last], [p["tokens"] for p in other["reread"]["passages"]])
+        self.assertNotEqual(talk()["answer"], other["answer"])
+        stored = self.query("SELECT first_token, end_token FROM read_again")
         self.run_command("sessions", "fork", "told", "copy")
         self.assertEqual(len(self.query("SELECT 1 FROM read_again")), 2 * len(stored))
         self.run_command("sessions", "rm", "told")
@@ -142,9 +151,11 @@ class PassageTest(SessionTest):
                                                "--max-tokens", "4", "--reread", "always", "--answer-from", origin).stderr.decode()
         self.assertIn("answered from these sentences alone", full("passages"))
         self.assertIn("nothing is read again: the cache has no room for it", full("session"))
-        # So does one that has talked: what was said is in no passage.
-        self.document("chat", "--session", "told", "--max-tokens", "8", stdin=b"My brother is called Ludwig.\n")
-        self.assertEqual([ask(*more)["answered_from"] for more in ([], ["--answer-from", "passages"])], ["session", "passages"])
+        # What was said is in no passage.
+        self.document("chat", "--session", "told", "--max-tokens", "8", stdin=b"I, Ludwig, have trimmed the wick.\n")
+        about = lambda *more: self.document("ask", "--session", "told", "Where have I trimmed the wick?", "--max-tokens", "8",
+                                            *more)["answers"][0]["answered_from"]
+        self.assertEqual([ask("--reread", "always")["answered_from"], about(), about("--answer-from", "passages")], ["passages", "session", "passages"])
         self.fails(2, "PAL-OPTION-01", "ask", "--session", "told", "who?", "--answer-from", "memory")
 
     def test_the_model_ranks_what_was_found_if_it_is_given_time(self):

@@ -62,6 +62,7 @@ protected:
     // Stores them in store_, if there is one. Throws Interrupted when stopped. REQUIRES: load(), listener_.
     Reading read(const storage::Documents& documents, const std::string& question, Console& console);
 
+    const engine::ChatTemplate& chat_template() const { return *template_; }
     // Ids to feed for a question after `stream`, with the passages that are read again.
     std::vector<engine::TokenId> turn(const storage::SessionStream& stream, const std::string& question,
                                       std::span<const storage::QuotedPassage> passages) const;

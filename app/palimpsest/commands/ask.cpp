@@ -15,6 +15,7 @@
 #include "storage/session/found_sentences.h"
 #include "storage/session/installed_encoder.h"
 #include "storage/session/listener.h"
+#include "storage/session/message_kind.h"
 #include "storage/session/passage_answer.h"
 #include "storage/session/rereading.h"
 #include "storage/session/session_report.h"
@@ -29,11 +30,13 @@ using storage::Coverage;
 using storage::Documents;
 using storage::documents_in;
 using storage::encode_documents;
+using storage::exchange_before;
 using storage::FoundSentences;
 using storage::Interrupted;
 using storage::open_documents;
 using storage::open_store;
 using storage::PassageEncoder;
+using storage::prompt_apart;
 using storage::Protocol;
 using storage::Quote;
 using storage::QuotedPassage;
@@ -59,7 +62,7 @@ public:
                 "reading; with --session only questions")
             ->required();
         command_->add_flag("--continue", continue_, "let each question see the ones before it");
-        prompt_ = "{} Answer briefly, with facts from the text above only.";
+        prompt_ = storage::passage_prompt;
         command_->add_option("--prompt", prompt_, "how the model is asked; {} is the question")
             ->capture_default_str()
             ->check(&holds_a_question);
@@ -108,12 +111,7 @@ private:
         return prompt.find("{}") == std::string::npos ? "there is no {} in it, where the question goes" : "";
     }
 
-    // Returns the prompt with the question in place of {}.
-    std::string prompted(const std::string& question) const
-    {
-        std::string text = prompt_;
-        return text.replace(text.find("{}"), 2, question);
-    }
+    std::string prompted(const std::string& question) const { return storage::prompted(prompt_, question); }
 
     void refuse_protocol_of_a_session() const
     {
@@ -198,10 +196,13 @@ private:
         if (!go_on) throw Interrupted{Text("stopped before the answer")};
         Found found;
         storage::RereadOptions options = common_.rereading();
-        options.needs_room = !may_answer_alone(stream);
+        const bool may_be_apart = may_answer_apart(question, stream);
+        options.needs_room = !may_be_apart;
         found.passages = plan_rereading(*store_, stream, session, question, options, means);
         found.sentences =
             std::make_unique<FoundSentences>(found.passages, question, *store_, encoder(), listener_->stop());
+        if (may_be_apart)
+            found.passages.excerpts = storage::excerpts_for(found.passages, *found.sentences, answer_from());
         return found;
     }
 
@@ -210,50 +211,32 @@ private:
         return found.passages.read.empty() ? std::vector<QuotedPassage>() : found.passages.quoted(*store_);
     }
 
-    // Whether a question may be answered from excerpts alone. A conversation is in the session only.
-    bool may_answer_alone(const SessionStream& stream) const
+    // Whether a question may be answered from excerpts, by an empty session. What was said is in the session only.
+    bool may_answer_apart(const std::string& question, const SessionStream& stream) const
     {
-        const std::vector<storage::StreamPart>& parts = stream.parts();
-        const bool has_talked = std::any_of(parts.begin(), parts.end(), [](const storage::StreamPart& part) {
-            return storage::message_in(part) != nullptr;
-        });
-        const AnswerFrom from = answer_from();
-        return stands_alone() && (from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !has_talked));
-    }
-
-    // Empty: the session answers.
-    std::vector<Quote> excerpts_for(const Found& found, const SessionStream& stream) const
-    {
-        const bool is_wanted = answer_from() == AnswerFrom::Passages || !found.passages.read.empty();
-        return found.sentences && is_wanted && may_answer_alone(stream) ? found.sentences->excerpts()
-                                                                        : std::vector<Quote>();
+        const bool is_for_session = has_messages(stream.parts()) && storage::is_about_conversation(question);
+        return stands_alone() && (answer_from() == AnswerFrom::Passages ||
+                                  (answer_from() == AnswerFrom::Auto && !is_for_session));
     }
 
     // Tells what is read before the answer: passages, by the session, or excerpts of them alone.
-    void tell_found(const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    void tell_found(const Found& found, Console& console)
     {
-        if (!found.passages.empty() && (excerpts.empty() || common_.events))
-            listener_->found(found.passages, *store_);
-        if (!excerpts.empty()) return write_excerpts(console, common_.events, common_.json, excerpts, *store_);
-        if (found.sentences && stands_alone() && answer_from() == AnswerFrom::Passages)
+        if (!found.passages.empty()) listener_->found(found.passages, *store_);
+        if (found.sentences && found.passages.excerpts.empty() && stands_alone() &&
+            answer_from() == AnswerFrom::Passages)
             write_note(console, common_.events,
                        Text("nothing was found; the answer comes from what the session holds"));
     }
 
     // Adds what was found for the question to its answer, and tells the sentence that supports it.
-    void tell_support(Answer& answer, const Found& found, const std::vector<Quote>& excerpts, Console& console)
+    void tell_support(Answer& answer, const Found& found, Console& console)
     {
-        answer.support = {{"answered_from", name_of(excerpts.empty() ? AnswerFrom::Session : AnswerFrom::Passages)},
-                          {"excerpts", excerpts_json(excerpts, store_.get())},
-                          {"reread", nullptr},
-                          {"quote", nullptr},
-                          {"unsupported", ordered_json::array()}};
-        if (!found.sentences) return;
-        const auto support = support_of(answer.text, *found.sentences);
-        write_support(console, common_.events, common_.json, support, *store_);
-        if (!common_.json) return;
-        answer.support["reread"] = found.passages.json(*store_);
-        add_support(answer.support, support, *store_);
+        const bool was_looked_up = found.sentences != nullptr;
+        const auto support = was_looked_up ? support_of(answer.text, *found.sentences) : storage::AnswerSupport();
+        if (was_looked_up) write_support(console, common_.events, common_.json, support, *store_);
+        if (common_.json)
+            add_support(answer.support, was_looked_up ? &found.passages : nullptr, support, store_.get());
     }
 
     // Answers a question to `session`, which has read `stream`, in a copy of it or from excerpts alone.
@@ -261,13 +244,17 @@ private:
                  Console& console)
     {
         const Found found = look_up(session, stream, question);
-        const std::vector<Quote> excerpts = excerpts_for(found, stream);
-        if (excerpts.empty())
-            return reply_in(*copy(session), turn(stream, prompted(question), quoted(found)), question, found, {},
+        if (found.passages.excerpts.empty())
+            return reply_in(*copy(session), turn(stream, prompted(question), quoted(found)), question, found,
                             console);
-        const auto alone = storage::empty_session_like(session, model_, common_.sampler);
-        return reply_in(*alone, turn({}, storage::with_excerpts(excerpts, prompted(question)), {}), question, found,
-                        excerpts, console);
+        std::vector<std::string> texts;
+        for (const Quote& excerpt : found.passages.excerpts)
+            texts.push_back(excerpt.text);
+        const auto apart = storage::empty_session_like(session, model_, common_.sampler);
+        return reply_in(*apart,
+                        prompt_apart(chat_template(), exchange_before(question, stream.parts(), *store_), texts,
+                                     prompted(question)),
+                        question, found, console);
     }
 
     // Answers in `session`, which has read `stream`, and appends the question and the answer to `stream`.
@@ -276,7 +263,7 @@ private:
     {
         const Found found = look_up(session, stream, question);
         const auto ids = turn(stream, prompted(question), quoted(found));
-        Answer result = reply_in(session, ids, question, found, {}, console);
+        Answer result = reply_in(session, ids, question, found, console);
         asked_ = std::exchange(asked_last_, question + '\n') + question;
         stream.append(StreamMessage{.tokens = ids.size()});
         stream.append(StreamMessage{.tokens = result.generated.tokens.size()});
@@ -284,13 +271,13 @@ private:
     }
 
     Answer reply_in(engine::Session& session, const std::vector<engine::TokenId>& ids, const std::string& question,
-                    const Found& found, const std::vector<Quote>& excerpts, Console& console)
+                    const Found& found, Console& console)
     {
-        tell_found(found, excerpts, console);
+        tell_found(found, console);
         if (!common_.json && questions_.size() > 1)
             console.out << console.wording.of(Text("Q: {0}\nA: ", visible(question)));
         Answer result = answer(session, question, ids, answer_tokens, console);
-        tell_support(result, found, excerpts, console);
+        tell_support(result, found, console);
         return result;
     }
 

@@ -76,6 +76,7 @@ public:
         add_cache_options(*command_, common_);
         add_sampling_options(*command_, common_);
         add_reread_options(*command_, common_);
+        add_answer_from_option(*command_, common_);
         add_system_option(*command_, common_);
         add_output_options(*command_, common_);
         command_->add_flag("--raw", raw_, "print control characters of answers as they are");
@@ -252,16 +253,15 @@ private:
         const auto support = found ? session.support_of(answer, message, *found) : storage::AnswerSupport();
         write_support(console, common_.events, common_.json, support, session.store());
         if (!common_.json) return;
-        turns_.back()["reread"] = found ? found->json(session.store()) : nlohmann::ordered_json();
-        add_support(turns_.back(), support, session.store());
+        add_support(turns_.back(), found ? &*found : nullptr, support, &session.store());
     }
 
     // Returns false to quit.
     bool run_command(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
-        const std::vector<std::string> known = {"/help",   "/map",  "/memory", "/policy", "/pin",
-                                                "/reread", "/save", "/strip",  "/undo",   "/quit"};
+        const std::vector<std::string> known = {"/answer", "/help", "/map",   "/memory", "/pin", "/policy",
+                                                "/quit",   "/reread", "/save", "/strip",  "/undo"};
         if (word == "/undo") {
             if (!session.store_turns()) {
                 console.err << visible(not_saved(session).sentence(console.wording)) << std::endl;
@@ -282,6 +282,7 @@ private:
                     Text("/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
                          "/pin     what is never evicted; /pin TEXT or /pin 0-99 adds to it\n"
                          "/reread  whether passages are read again; /reread auto, always or never\n"
+                         "/answer  what answers are written from; /answer auto, session or passages\n"
                          "/save    save now (done after every turn)\n/undo    take the last turn back\n"
                          "/strip   free the saved cache, keep the text, and leave\n"
                          "/quit    leave; Ctrl-C stops an answer\n"));
@@ -296,6 +297,8 @@ private:
                 pin(session, line, console);
             else if (word == "/reread")
                 reread(session, line, console);
+            else if (word == "/answer")
+                answer_from(session, line, console);
             else if (word == "/save")
                 session.save();
             else if (word == "/strip")
@@ -316,8 +319,8 @@ private:
 
     static void pin(StoredSession& session, const std::string& line, Console& console)
     {
-        const size_t begin = line.find_first_not_of(" \t", std::string_view("/pin").size());
-        if (begin != std::string::npos) session.pin({line.substr(begin)});
+        const std::string wanted = argument_of(line);
+        if (!wanted.empty()) session.pin({wanted});
         if (session.session().pins().empty())
             console.err << console.wording.of(Text("nothing is pinned; /pin TEXT or /pin 0-99 pins a passage"));
         else
@@ -325,12 +328,34 @@ private:
         console.err << '\n';
     }
 
+    // What a line has behind its first word.
+    static std::string argument_of(const std::string& line)
+    {
+        const size_t space = line.find_first_of(" \t");
+        const size_t begin = space == std::string::npos ? space : line.find_first_not_of(" \t", space);
+        std::string argument = begin == std::string::npos ? std::string() : line.substr(begin);
+        argument.erase(argument.find_last_not_of(" \t") + 1);
+        return argument;
+    }
+
+    static void answer_from(StoredSession& session, const std::string& line, Console& console)
+    {
+        storage::RereadOptions options = session.rereading();
+        const std::string wanted = argument_of(line);
+        const auto from = storage::answer_from(wanted);
+        if (from) options.answer_from = *from;
+        session.set_rereading(options);
+        console.err << console.wording.of(
+                           wanted.empty() || from
+                               ? Text("answers are written from: {0}", name_of(options.answer_from))
+                               : Text("there is no '{0}'; say auto, session or passages", visible(wanted)))
+                    << '\n';
+    }
+
     static void reread(StoredSession& session, const std::string& line, Console& console)
     {
         storage::RereadOptions options = session.rereading();
-        const size_t begin = line.find_first_not_of(" \t", std::string_view("/reread").size());
-        std::string wanted = begin == std::string::npos ? std::string() : line.substr(begin);
-        wanted.erase(wanted.find_last_not_of(" \t") + 1);
+        const std::string wanted = argument_of(line);
         const auto mode = storage::reread_mode(wanted);
         if (mode) options.mode = *mode;
         session.set_rereading(options);

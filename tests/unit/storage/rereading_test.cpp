@@ -53,13 +53,13 @@ struct ReadBook : BookSession {
     StoredSession& session() { return open("book", rereading(RereadMode::Auto)); }
 };
 
-std::string text_of(Store& store, const ReadAgain& passage)
+// The text of the passage that this is a part of.
+std::string text_of(Store& store, const ReadAgain& part)
 {
     std::string text;
     PassageIndex index(store.database);
-    for (const StoredPassage& stored : index.all(passage.document))
-        if (stored.first_token == passage.first_token && stored.end_token == passage.end_token)
-            text += index.text(stored);
+    for (const StoredPassage& stored : index.all(part.document))
+        if (stored.first_token <= part.first_token && part.end_token <= stored.end_token) text += index.text(stored);
     return text;
 }
 
@@ -144,6 +144,7 @@ TEST_CASE("a passage that was read again a moment ago is held well")
     BookSession tested(two_facts());
     StoredOptions newest = rereading(RereadMode::Auto);
     newest.choice.policy = "streaming";
+    newest.rereading.answer_from = AnswerFrom::Session; // reads whole passages
     StoredSession& session = tested.with_book(newest);
     say(session, door);
     REQUIRE(tested.messages().at(0).read_again.size() == 1);
