@@ -480,6 +480,14 @@
         <source>The sentence that supports the answer best</source>
         <translation>Der Satz, der die Antwort am besten stützt</translation>
     </message>
+    <message>
+        <source>Read again; the answer was written from it</source>
+        <translation>Erneut gelesen; die Antwort wurde daraus geschrieben</translation>
+    </message>
+    <message>
+        <source>The answer was written from what has a dotted line beside it, and from nothing else. This does not say whether the answer is right.</source>
+        <translation>Die Antwort wurde aus dem geschrieben, was eine gepunktete Linie neben sich hat, und aus nichts anderem. Ob sie richtig ist, sagt das nicht.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::Chart</name>
@@ -528,6 +536,10 @@
     <message>
         <source>%1: %2 of the answer&apos;s attention, read again for it</source>
         <translation>%1: %2 der Aufmerksamkeit der Antwort, für sie erneut gelesen</translation>
+    </message>
+    <message>
+        <source>%1: read again; the answer was written from it</source>
+        <translation>%1: erneut gelesen; die Antwort wurde daraus geschrieben</translation>
     </message>
 </context>
 <context>
@@ -2753,6 +2765,14 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>The outline then says in a few words what each section is about. Reading takes about twice as long</source>
         <translation>Die Gliederung sagt dann in wenigen Worten, wovon jeder Abschnitt handelt. Das Lesen dauert etwa doppelt so lange</translation>
+    </message>
+    <message>
+        <source>&amp;Answer it from the sentences found alone</source>
+        <translation>Nur &amp;aus den gefundenen Sätzen antworten</translation>
+    </message>
+    <message>
+        <source>A small model is confused by all that its cache holds of a long text; a large one may gain from it</source>
+        <translation>Ein kleines Modell verwirrt all das, was sein Cache von einem langen Text hält; einem großen kann es nützen</translation>
     </message>
 </context>
 <context>

@@ -107,6 +107,7 @@ engine::GenerateResult SessionTurns::answer(Turn& turn, const Prompt& apart, con
 engine::GenerateResult SessionTurns::generate(Turn& turn, const Prompt& apart,
                                               const engine::GenerateOptions& options)
 {
+    was_written_apart_ = !apart.empty();
     engine::GenerateOptions rest = options;
     engine::GenerateResult result = fallback_.run([&] {
         rest.max_tokens = options.max_tokens - static_cast<int32_t>(turn.reply.ids.size());

@@ -31,6 +31,8 @@ public:
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
     engine::GenerateResult regenerate(const engine::SamplerOptions& sampling,
                                       const engine::GenerateOptions& options);
+    // Whether an empty session wrote the last answer (generate_apart).
+    bool was_written_apart() const { return was_written_apart_; }
     // Removes the last message and its answer; the caller chooses the sampling afterwards and saves.
     void undo();
     std::string branch(const std::string& name, int64_t message);
@@ -59,6 +61,7 @@ private:
     Checkpoints& checkpoints_;
     TurnJournal& journal_;
     const DeviceFallback& fallback_;
+    bool was_written_apart_ = false;
 };
 
 } // namespace palimpsest::storage

@@ -212,8 +212,10 @@ QString ChatView::tip_at(QPoint at)
     const auto area = hot_areas().at(at, found.cursor.turn);
     if (!area || area->source < 0)
         return found.spot.link.isEmpty() ? QString() : visible_address(found.spot.link).left(400);
-    const Provenance::Source& source =
-        turns_[found.cursor.turn].turn.provenance->sources[static_cast<size_t>(area->source)];
+    const Provenance& provenance = *turns_[found.cursor.turn].turn.provenance;
+    const Provenance::Source& source = provenance.sources[static_cast<size_t>(area->source)];
+    if (provenance.is_from_sources_alone)
+        return tr("%1: read again; the answer was written from it").arg(place_name(source.range));
     if (source.read_again)
         return tr("%1: %2 of the answer's attention, read again for it")
             .arg(place_name(source.range), share_text(source.weight));

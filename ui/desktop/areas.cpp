@@ -65,6 +65,11 @@ std::vector<Highlight> highlights_of(const Provenance& provenance)
 {
     std::vector<Highlight> highlights;
     for (const Provenance::Source& source : provenance.sources) {
+        if (provenance.is_from_sources_alone) {
+            highlights.push_back(
+                {source.range, source.weight, Areas::tr("Read again; the answer was written from it")});
+            continue;
+        }
         const QString weight = QLocale().toString(source.weight * 100, 'f', 1);
         highlights.push_back(
             {source.range, source.weight,
@@ -91,6 +96,9 @@ FullCache full_cache_of(const SessionFacts* facts, const engine::Model* model)
 
 QString note_of(const Provenance& provenance)
 {
+    if (provenance.is_from_sources_alone)
+        return Areas::tr("The answer was written from what has a dotted line beside it, and from nothing else. This "
+                         "does not say whether the answer is right.");
     double weight = 0, held = 0;
     for (const Provenance::Source& source : provenance.sources) {
         weight += source.weight;

@@ -202,6 +202,7 @@ void Workbench::apply(const Preferences& preferences)
 {
     engine_.set_sampling(preferences.sampling, preferences.max_tokens);
     engine_.set_rereads(preferences.rereads);
+    engine_.set_answers_from_sentences(preferences.answers_from_sentences);
     engine_.set_writes_notes(preferences.writes_notes);
 }
 

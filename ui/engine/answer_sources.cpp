@@ -109,10 +109,12 @@ try {
     if (!question || !answer) return;
     Provenance provenance = coverage();
     provenance.quote = quote_of(question->text, answer->text);
+    provenance.is_from_sources_alone = session.was_written_apart();
+    if (provenance.is_from_sources_alone) provenance.sources = sentences_of(*question);
     open_.set_provenance(answer->id, provenance); // even if tracing fails
     const bool is_long = !question->read_again.empty() &&
                          !fits_context(session.session(), question->ids.size() + answer->ids.size());
-    if (!before || is_long || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
+    if (provenance.is_from_sources_alone || !before || is_long || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
     provenance.sources = sources_of(*question, answer->ids, *before);
     open_.set_provenance(answer->id, std::move(provenance));
 } catch (const Error& error) {
@@ -151,6 +153,20 @@ std::optional<QuotedSentence> AnswerSources::quote_of(const std::string& questio
         return quote;
     }
     return std::nullopt;
+}
+
+// What the question has read again.
+std::vector<Provenance::Source> AnswerSources::sentences_of(const storage::Message& question) const
+{
+    std::vector<Provenance::Source> sources;
+    const double weight = 1.0 / static_cast<double>(std::max<size_t>(question.read_again.size(), 1));
+    const std::vector<TextInStream> texts = texts_in(open_.require_session().parts(), question.read_again);
+    for (const TextInStream& text : texts) {
+        if (!text.read_again) continue;
+        sources.push_back({.range = text.range, .weight = weight, .held = 1});
+        show_in_document(sources.back(), texts);
+    }
+    return sources;
 }
 
 std::vector<Provenance::Source> AnswerSources::sources_of(const storage::Message& question,

@@ -185,6 +185,11 @@ void EngineThread::set_rereads(bool rereads)
     worker_->sampling().set_rereads(rereads);
 }
 
+void EngineThread::set_answers_from_sentences(bool from_sentences)
+{
+    worker_->sampling().set_answers_from_sentences(from_sentences);
+}
+
 void EngineThread::set_writes_notes(bool writes_notes)
 {
     worker_->sampling().set_writes_notes(writes_notes);

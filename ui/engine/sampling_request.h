@@ -1,5 +1,5 @@
-// How answers and notes are wanted: sampling, length, whether passages are read again, and whether notes are
-// written while reading. Set by the window's thread, read by the engine thread.
+// How answers and notes are wanted: sampling, length, whether passages are read again and answers written from them
+// alone, and whether notes are written while reading. Set by the window's thread, read by the engine thread.
 #pragma once
 
 #include <mutex>
@@ -29,11 +29,17 @@ public:
         const std::lock_guard lock(mutex_);
         rereads_ = rereads;
     }
+    void set_answers_from_sentences(bool from_sentences)
+    {
+        const std::lock_guard lock(mutex_);
+        from_sentences_ = from_sentences;
+    }
     storage::RereadOptions rereading() const
     {
         const std::lock_guard lock(mutex_);
         return {.mode = rereads_ ? storage::RereadMode::Auto : storage::RereadMode::Never,
-                .rank_seconds = storage::RereadOptions::default_rank_seconds};
+                .rank_seconds = storage::RereadOptions::default_rank_seconds,
+                .answer_from = from_sentences_ ? storage::AnswerFrom::Auto : storage::AnswerFrom::Session};
     }
     void set_writes_notes(bool writes_notes)
     {
@@ -58,7 +64,7 @@ private:
     mutable std::mutex mutex_; // guards the members below
     engine::SamplerOptions sampling_{.temperature = chat_temperature};
     int max_tokens_ = 0;
-    bool rereads_ = true;
+    bool rereads_ = true, from_sentences_ = true;
     bool writes_notes_ = false;
 };
 

@@ -45,6 +45,8 @@ struct Provenance {
             false; // its tokens were read again for the question; `range` is their place in the document
     };
     std::vector<Source> sources; // heaviest first; empty if the attention could not be traced
+    // The answer was written from its sources alone: they are all, they were read again, and have equal weights.
+    bool is_from_sources_alone = false;
     std::optional<QuotedSentence> quote{};
 };
 

@@ -29,6 +29,7 @@ void each(P& p, Visit&& visit)
     visit("session/system", p.system);
     visit("session/max_tokens", p.max_tokens);
     visit("session/rereads", p.rereads);
+    visit("session/answers_from_sentences", p.answers_from_sentences);
     visit("session/writes_notes", p.writes_notes);
     visit("window/suggests_questions", p.suggests_questions);
     visit("sampling/temperature", p.sampling.temperature);

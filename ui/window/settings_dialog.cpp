@@ -194,6 +194,13 @@ void SettingsDialog::build_reading()
     max_tokens_ = make_number(given_.max_tokens, 1, 1 << 20, 64);
     rereads_ = new QCheckBox(tr("Read again what a &question is about and is hardly held"));
     rereads_->setChecked(given_.rereads);
+    answers_from_sentences_ = new QCheckBox(tr("&Answer it from the sentences found alone"));
+    answers_from_sentences_->setChecked(given_.answers_from_sentences);
+    answers_from_sentences_->setEnabled(given_.rereads);
+    answers_from_sentences_->setToolTip(
+        tr("A small model is confused by all that its cache holds of a long text; a large one may gain from it"));
+    answers_from_sentences_->setAccessibleDescription(answers_from_sentences_->toolTip());
+    connect(rereads_, &QCheckBox::toggled, answers_from_sentences_, &QWidget::setEnabled);
     writes_notes_ = new QCheckBox(tr("&Write notes while reading"));
     writes_notes_->setChecked(given_.writes_notes);
     writes_notes_->setToolTip(
@@ -215,6 +222,7 @@ void SettingsDialog::build_reading()
     add_row(*form, tr("&Seed:"), seed_, tr("The same seed gives the same answer"));
     add_row(*form, tr("&Longest answer:"), max_tokens_, tr("In tokens; reaching it is said"));
     form->addRow(rereads_);
+    form->addRow(answers_from_sentences_);
     form->addRow(writes_notes_);
     form->addRow(suggests_questions_);
     connect(policy_, &QComboBox::currentTextChanged, this, &SettingsDialog::check);
@@ -319,6 +327,7 @@ Preferences SettingsDialog::preferences() const
     p.text_percent = text_percent_->value();
     p.reduced_motion = reduced_motion_->isChecked();
     p.rereads = rereads_->isChecked();
+    p.answers_from_sentences = answers_from_sentences_->isChecked();
     p.writes_notes = writes_notes_->isChecked();
     p.suggests_questions = suggests_questions_->isChecked();
     return p;

@@ -61,6 +61,7 @@ private:
     QDoubleSpinBox *temperature_, *top_p_, *min_p_, *repeat_penalty_;
     SeedField* seed_;
     QCheckBox* rereads_;
+    QCheckBox* answers_from_sentences_;
     QCheckBox* writes_notes_;
     QCheckBox* suggests_questions_;
     QCheckBox* reduced_motion_;

@@ -201,7 +201,8 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
     QVERIFY(now->turns[1].provenance);
     const std::vector<Provenance::Source>& sources = now->turns[1].provenance->sources;
     const auto is_again = [](const Provenance::Source& source) { return source.read_again; };
-    QVERIFY(std::any_of(sources.begin(), sources.end(), is_again));
+    QVERIFY(now->turns[1].provenance->is_from_sources_alone);
+    QVERIFY(!sources.empty() && std::all_of(sources.begin(), sources.end(), is_again));
     for (const Provenance::Source& source : sources)
         QVERIFY(source.range.last <= now->documents[0].range.last);
     QVERIFY(now->turns[1].provenance->quote);
@@ -218,10 +219,18 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
     QVERIFY(wait_until_idle());
     QVERIFY2(text.contains(quote.text), qPrintable(text));
 
+    engine_->set_answers_from_sentences(false);
+    engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
+    QVERIFY(wait_until_idle());
+    QVERIFY(facts()->turns[3].read_again);
+    const auto& traced = facts()->turns[3].provenance;
+    QVERIFY(traced && !traced->is_from_sources_alone);
+    QVERIFY(std::any_of(traced->sources.begin(), traced->sources.end(), is_again));
+
     engine_->set_rereads(false);
     engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
     QVERIFY(wait_until_idle());
-    QVERIFY(!facts()->turns[3].read_again);
+    QVERIFY(!facts()->turns[5].read_again);
 }
 
 void EngineThreadTest::a_session_is_the_same_after_a_restart()

@@ -35,6 +35,7 @@ private Q_SLOTS:
         changed.text_percent = 120;
         changed.colours = Colours::Dark;
         changed.reduced_motion = true;
+        changed.answers_from_sentences = false;
         changed.writes_notes = true;
         changed.suggests_questions = false;
         changed.language = "de";
@@ -57,6 +58,7 @@ private Q_SLOTS:
         QCOMPARE(found.text_percent, 120);
         QCOMPARE(found.colours, Colours::Dark);
         QCOMPARE(found.reduced_motion, true);
+        QCOMPARE(found.answers_from_sentences, false);
         QCOMPARE(found.writes_notes, true);
         QCOMPARE(found.suggests_questions, false);
         QCOMPARE(found.language, changed.language);

@@ -152,6 +152,7 @@ TEST_CASE("an answer from sentences ends where the session is full")
 {
     engine::SessionOptions all;
     all.policy.name = "full";
+    all.chunk = 16;
     engine::Session session(tests::model(), all);
     const auto& tokenizer = *tests::model()->tokenizer();
     session.feed(tokenizer.encode("The light was kept by the sea, and no one came by.", true));
