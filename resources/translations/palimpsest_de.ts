@@ -863,6 +863,14 @@
         <source>Leave the question as it was</source>
         <translation>Frage lassen, wie sie war</translation>
     </message>
+    <message>
+        <source>From the %1 read so far: %2</source>
+        <translation>Aus den bisher gelesenen %1: %2</translation>
+    </message>
+    <message>
+        <source>The document says: “%1” (%2)</source>
+        <translation>Im Dokument steht: „%1“ (%2)</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::CopyBar</name>
@@ -1082,10 +1090,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Palimpsest liest ein Dokument beliebiger Länge vom ersten bis zum letzten Wort, bleibt innerhalb des zugestandenen Speichers und zeigt, woran es sich noch erinnert. Nichts verlässt diesen Rechner.</translation>
     </message>
     <message>
-        <source>It is read from the first word to the last. You can ask while it is being read: the question waits its turn.</source>
-        <translation>Es wird vom ersten bis zum letzten Wort gelesen. Fragen sind schon währenddessen möglich: Sie warten, bis sie an der Reihe sind.</translation>
-    </message>
-    <message>
         <source>&amp;Open a document…</source>
         <translation>Dokument ö&amp;ffnen…</translation>
     </message>
@@ -1112,6 +1116,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>You could ask:</source>
         <translation>Mögliche Fragen:</translation>
+    </message>
+    <message>
+        <source>It is read from the first word to the last. You can ask while it is being read: you are answered from what was read so far, and again at the end.</source>
+        <translation>Er wird vom ersten bis zum letzten Wort gelesen. Sie können schon dabei fragen: Die Antwort kommt aus dem bisher Gelesenen, und am Ende noch einmal.</translation>
     </message>
 </context>
 <context>
@@ -2418,10 +2426,6 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <translation>Fragen und Antworten</translation>
     </message>
     <message>
-        <source>Ask about what was read, also while it is still being read: a question waits its turn and says so. Each answer tells how much of the document it rests on.</source>
-        <translation>Fragen zum Gelesenen sind auch möglich, während noch gelesen wird: Eine Frage wartet, bis sie an der Reihe ist, und sagt das. Jede Antwort nennt, auf wie viel vom Dokument sie beruht.</translation>
-    </message>
-    <message>
         <source>&amp;Ask: %1</source>
         <translation>F&amp;ragen: %1</translation>
     </message>
@@ -2456,6 +2460,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>A policy decides what is kept and what may go. Choose another, or compare up to four of them on one document. Ctrl+K finds every command, F1 lists all keys, and this tour is in the Help menu.</source>
         <translation>Eine Policy entscheidet, was behalten wird und was gehen darf. Eine andere lässt sich wählen, und bis zu vier lassen sich an einem Dokument vergleichen. Strg+K findet jeden Befehl, F1 zeigt alle Tasten, und dieser Rundgang steht im Menü „Hilfe“.</translation>
+    </message>
+    <message>
+        <source>Ask about what was read, also while it is still being read: the answer then comes from what was read so far, and again at the end. Each answer tells how much of the document it rests on.</source>
+        <translation>Fragen Sie nach dem, was gelesen wurde, auch während noch gelesen wird: Die Antwort kommt dann aus dem bisher Gelesenen, und am Ende noch einmal. Jede Antwort sagt, auf wie viel vom Dokument sie beruht.</translation>
     </message>
 </context>
 <context>

@@ -4,6 +4,7 @@
 #include "kernels/base/error.h"
 #include "storage/passages/passage_search.h"
 #include "storage/session/framed_turn.h"
+#include "storage/session/message_kind.h"
 #include "storage/session/session_stream.h"
 
 namespace palimpsest::storage {
@@ -24,6 +25,12 @@ std::string prompted(std::string_view prompt, std::string_view question)
 {
     std::string text(prompt);
     return text.replace(text.find("{}"), 2, question);
+}
+
+bool may_answer_apart(AnswerFrom from, std::string_view message, std::span<const StreamPart> before)
+{
+    if (from != AnswerFrom::Auto) return from == AnswerFrom::Passages;
+    return is_question(message) && !(has_messages(before) && is_about_conversation(message));
 }
 
 std::vector<Quote> excerpts_for(const Rereading& found, const FoundSentences& sentences, AnswerFrom from)

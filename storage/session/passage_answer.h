@@ -23,6 +23,10 @@ inline constexpr const char* passage_prompt = "{} Answer briefly, with facts fro
 // The prompt, which has a {}, with the question in its place.
 std::string prompted(std::string_view prompt, std::string_view question);
 
+// Whether a message of a conversation may be answered from passages by an empty session: with Auto, if it is a
+// question, and not about the conversation. `before`: the stream before the message.
+bool may_answer_apart(AnswerFrom from, std::string_view message, std::span<const StreamPart> before);
+
 // The sentences, of those that were found for it, that a question is answered from; empty: the session answers.
 std::vector<Quote> excerpts_for(const Rereading& found, const FoundSentences& sentences, AnswerFrom from);
 

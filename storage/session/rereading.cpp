@@ -19,7 +19,7 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr size_t most_hits = 64;
+constexpr size_t most_hits = 64, most_hits_of_a_part = 1024; // of a document that is not read to its end
 
 // Where a stretch of a document stands in the stream.
 struct Copy {
@@ -46,11 +46,34 @@ Copies copies_in(Store& store, const SessionStream& stream)
     return copies;
 }
 
+bool contains(const Copy& copy, const StoredPassage& passage)
+{
+    return copy.first_token <= passage.first_token && passage.end_token <= copy.end_token;
+}
+
+// Whether the stream has less of a document than its text.
+bool is_read_in_part(Store& store, const SessionStream& stream)
+{
+    return std::any_of(stream.parts().begin(), stream.parts().end(), [&](const StreamPart& part) {
+        const StreamDocument* document = document_in(part);
+        return document && document->tokens < store.library.get(document->id).tokens;
+    });
+}
+
+// Leaves out the passages that the stream does not have.
+void keep_read(std::vector<PassageHit>& hits, const Copies& copies)
+{
+    std::erase_if(hits, [&](const PassageHit& hit) {
+        const std::vector<Copy>& all = copies.at(hit.passage.document);
+        return std::none_of(all.begin(), all.end(), [&](const Copy& copy) { return contains(copy, hit.passage); });
+    });
+}
+
 double held_of(const StoredPassage& passage, const std::vector<Copy>& copies, const engine::Session& session)
 {
     double most = 0;
     for (const Copy& copy : copies) {
-        if (copy.first_token > passage.first_token || copy.end_token < passage.end_token) continue;
+        if (!contains(copy, passage)) continue;
         const uint64_t first = copy.at + passage.first_token - copy.first_token;
         most = std::max(
             most, session.held({static_cast<uint32_t>(first), static_cast<uint32_t>(first + passage.tokens())}));
@@ -226,8 +249,11 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     const std::vector<int64_t> documents = documents_in(stream);
     if (documents.empty()) return plan;
     const Copies copies = copies_in(store, stream);
-    RankedPassages ranked{.hits = search_passages(store.database, {question, means.before}, documents, most_hits,
+    const bool is_part = is_read_in_part(store, stream);
+    RankedPassages ranked{.hits = search_passages(store.database, {question, means.before}, documents,
+                                                  is_part ? most_hits_of_a_part : most_hits,
                                                   means.meaning ? &*means.meaning : nullptr)};
+    if (is_part) keep_read(ranked.hits, copies);
     plan.hits = ranked.hits.size();
     if (means.model)
         ranked =

@@ -81,8 +81,8 @@ struct Rereading {
     nlohmann::ordered_json json(Store& store) const; // docs/formats.md, Answers and turns
 };
 
-// Finds what to read again for a question. `stream`: of the session; only its documents are searched, which are
-// read to their end. Passages that are damaged, or for which a session that keeps every token has no room, are left
+// Finds what to read again for a question. `stream`: of the session; only its documents are searched, as far as the
+// stream has them. Passages that are damaged, or for which a session that keeps every token has no room, are left
 // out.
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
                          std::string_view question, const RereadOptions& options, const FindingMeans& means);

@@ -10,7 +10,6 @@
 #include "kernels/base/printable.h"
 #include "storage/session/document_indexing.h"
 #include "storage/session/found_sentences.h"
-#include "storage/session/message_kind.h"
 #include "storage/session/passage_answer.h"
 
 namespace palimpsest::storage {
@@ -121,9 +120,8 @@ engine::GenerateResult SessionTurns::generate(Turn& turn, const Prompt& apart,
 
 bool SessionTurns::may_answer_apart(const std::string& message, size_t part) const
 {
-    const AnswerFrom from = context_.options.rereading.answer_from;
-    if (from != AnswerFrom::Auto) return from == AnswerFrom::Passages;
-    return is_question(message) && !(has_messages(std::span(context_.stream.parts()).first(part)) && is_about_conversation(message));
+    return storage::may_answer_apart(context_.options.rereading.answer_from, message,
+                                     std::span(context_.stream.parts()).first(part));
 }
 
 // From what the question has read again.

@@ -20,6 +20,7 @@
 #include "storage/session/answer_support.h"
 #include "storage/session/checkpoints.h"
 #include "storage/session/device_fallback.h"
+#include "storage/session/early_answer.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/document.h"
 #include "storage/session/note_taking.h"
@@ -138,6 +139,11 @@ public:
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options)
     {
         return turns_->say(message, options);
+    }
+    // As storage::answer_early.
+    std::optional<EarlyAnswer> answer_early(const std::string& question, const engine::GenerateOptions& options)
+    {
+        return storage::answer_early(context_, *framing_, question, options);
     }
     // Whether the last answer was written from what its question has read again alone, and not from the cache.
     bool was_written_apart() const { return turns_->was_written_apart(); }

@@ -61,6 +61,11 @@ void ChatPage::queue_question(quint64 id, const QString& question)
     composer_->add_waiting(id, question);
 }
 
+void ChatPage::show_early_answer(quint64 id, const EarlyReply& reply)
+{
+    composer_->show_early_answer(id, reply);
+}
+
 void ChatPage::begin_question(quint64 id, const QString& question)
 {
     running_ = id;

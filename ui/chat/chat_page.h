@@ -32,6 +32,7 @@ public:
     void show_session(const std::shared_ptr<const SessionFacts>& facts); // null: no session is open
     void show_frame(const Frame& frame);                                 // updates the growing answer
     void queue_question(quint64 id, const QString& question);
+    void show_early_answer(quint64 id, const EarlyReply& reply);
     void begin_question(quint64 id, const QString& question); // empty: the last question is answered again
     void end_question(quint64 id, const Turn& answer);
     void drop_question(quint64 id); // cancelled or failed

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/base/quantity.h"
 #include "ui/base/visible_text.h"
 #include "ui/chat/question_field.h"
 
@@ -14,7 +15,7 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr size_t chips_shown = 3;
-constexpr qsizetype chip_characters = 200;
+constexpr qsizetype chip_characters = 200, details_characters = 400;
 
 } // namespace
 
@@ -23,9 +24,12 @@ Chip::Chip(const QString& text, const QString& cancel_name, QWidget* parent)
       cross_(new QToolButton(this))
 {
     setFrameShape(QFrame::StyledPanel);
-    auto* row = new QHBoxLayout(this);
+    auto* column = new QVBoxLayout(this);
+    auto* row = new QHBoxLayout;
     const int margin = fontMetrics().height() / 4;
-    row->setContentsMargins(2 * margin, margin / 2, margin, margin / 2);
+    column->setContentsMargins(2 * margin, margin / 2, margin, margin / 2);
+    column->setSpacing(margin / 2);
+    column->addLayout(row);
     label_->setTextFormat(Qt::PlainText);
     label_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     label_->setAccessibleName(text_);
@@ -44,6 +48,19 @@ void Chip::resizeEvent(QResizeEvent* event)
     QFrame::resizeEvent(event);
     layout()->activate();
     label_->setText(label_->fontMetrics().elidedText(text_, Qt::ElideRight, label_->width()));
+}
+
+void Chip::set_details(const QString& details)
+{
+    if (!details_) {
+        details_ = new QLabel(this);
+        details_->setTextFormat(Qt::PlainText);
+        details_->setWordWrap(true);
+        details_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        layout()->addWidget(details_);
+    }
+    details_->setText(visible_text(details));
+    details_->setAccessibleName(details_->text());
 }
 
 Composer::Composer(QWidget* parent)
@@ -131,6 +148,18 @@ void Composer::add_waiting(quint64 id, const QString& question)
     waiting_.push_back({id, question, chip});
     chips_->insertWidget(chips_->count() - 1, chip);
     show_waiting();
+}
+
+void Composer::show_early_answer(quint64 id, const EarlyReply& reply)
+{
+    const auto it = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.id == id; });
+    if (it == waiting_.end()) return;
+    QString details =
+        tr("From the %1 read so far: %2").arg(share_text(reply.share), reply.text.simplified().left(details_characters));
+    if (!reply.quote.isEmpty())
+        details += QLatin1Char('\n') +
+                   tr("The document says: “%1” (%2)").arg(reply.quote.simplified().left(details_characters), reply.place);
+    it->chip->set_details(details);
 }
 
 void Composer::remove_waiting(quint64 id)

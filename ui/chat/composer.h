@@ -7,6 +7,8 @@
 #include <QWidget>
 #include <vector>
 
+#include "ui/engine/session_facts.h"
+
 class QHBoxLayout;
 class QLabel;
 class QToolButton;
@@ -22,6 +24,7 @@ class Chip : public QFrame {
 public:
     Chip(const QString& text, const QString& cancel_name, QWidget* parent);
     const QString& text() const { return text_; }
+    void set_details(const QString& details); // below it, in full
 
 Q_SIGNALS:
     void cancelled();
@@ -33,6 +36,7 @@ private:
     QString text_;
     QLabel* label_;
     QToolButton* cross_;
+    QLabel* details_ = nullptr; // null: none
 };
 
 class Composer : public QWidget {
@@ -45,6 +49,7 @@ public:
     // While something runs, the button is Stop instead of Send, and questions are queued.
     void set_running(bool running);
     void add_waiting(quint64 id, const QString& question);
+    void show_early_answer(quint64 id, const EarlyReply& reply); // under the queued question
     void remove_waiting(quint64 id);   // after it started or was cancelled; ignores unknown ids
     QString waiting(quint64 id) const; // the queued question; empty if there is none
     // Puts a message into the field; the next question sent replaces that message in a branch of the session.

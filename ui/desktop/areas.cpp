@@ -195,6 +195,7 @@ void Areas::join_questions()
 {
     const EngineThread* engine = &bench_->engine();
     connect(engine, &EngineThread::question_queued, chat_, &ChatPage::queue_question);
+    connect(engine, &EngineThread::question_answered_early, chat_, &ChatPage::show_early_answer);
     connect(engine, &EngineThread::question_begun, chat_, &ChatPage::begin_question);
     connect(engine, &EngineThread::answer_finished, chat_, &ChatPage::end_question);
     connect(engine, &EngineThread::answer_finished, this, [this](quint64, const Turn& answer) {

@@ -60,6 +60,12 @@ int CommandQueue::waiting() const
     return static_cast<int>(waiting_.size());
 }
 
+bool CommandQueue::is_waiting(CommandId id) const
+{
+    const std::lock_guard lock(mutex_);
+    return std::any_of(waiting_.begin(), waiting_.end(), [&](const Entry& entry) { return entry.id == id; });
+}
+
 std::optional<CommandQueue::Running> CommandQueue::next()
 {
     std::unique_lock lock(mutex_);

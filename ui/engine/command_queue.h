@@ -35,6 +35,7 @@ public:
     void close(); // push then ignores commands without runs_after_close; next returns nullopt once none waits
     bool is_idle() const; // no command is running or waiting
     int waiting() const;
+    bool is_waiting(CommandId id) const;
 
     struct Running {
         CommandId id;

@@ -107,6 +107,8 @@ Q_SIGNALS:
     void session_changed(std::shared_ptr<const palimpsest::ui::SessionFacts> facts); // null: no session is open
     void library_changed(); // sessions or documents were added, removed or renamed
     void question_queued(quint64 id, const QString& text);
+    // A question that waits while a document is read was answered from what was read so far. It still waits.
+    void question_answered_early(quint64 id, const EarlyReply& reply);
     void question_begun(quint64 id, const QString& text); // empty: the last question is answered again
     void answer_finished(quint64 id, const palimpsest::ui::Turn& answer);
     void finished(quint64 id, bool cancelled);

@@ -33,6 +33,13 @@ struct QuotedSentence {
     std::vector<QString> unsupported; // names and numbers of the answer that no passage has which was found
 };
 
+// An answer to a question that waits, from what was read so far of a document.
+struct EarlyReply {
+    QString text;
+    QString quote, place; // the sentence that supports it best, and where it stands; empty: none
+    double share = 0;     // of the documents that was read, 0 to 1
+};
+
 // Provenance of one answer: how much was read when it was given, and which passages it attended to.
 struct Provenance {
     uint64_t tokens_in_input = 0, tokens_read = 0; // tokens of documents

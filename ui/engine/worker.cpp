@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "storage/passages/passage_places.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/document.h"
 #include "storage/session/document_indexing.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/scoped_value.h"
 #include "storage/stream_part.h"
+#include "ui/base/utf8.h"
 #include "ui/base/wording.h"
 #include "ui/engine/session_name.h"
 #include "ui/engine/tools.h"
@@ -90,7 +92,10 @@ CommandId EngineThread::Worker::ask(const QString& text, const NewSession& other
         worker.ensure_session(otherwise);
         worker.answer(text);
     });
-    if (waits) Q_EMIT owner_.question_queued(id, text);
+    if (waits) {
+        Q_EMIT owner_.question_queued(id, text);
+        early_.add(id, text);
+    }
     return id;
 }
 
@@ -165,6 +170,38 @@ void EngineThread::Worker::progress(const storage::ReadingProgress& reading, con
     publish_new_parts();
     frames_.update_retention_if_due(session);
     frames_.publish_frame_if_due();
+    answer_early(reading);
+}
+
+// Answers a question that waits, from what was read so far. An error leaves it to wait; a device that fails here has
+// failed for the reading, too.
+void EngineThread::Worker::answer_early(const storage::ReadingProgress& reading)
+try {
+    storage::StoredSession* stored = open_.session();
+    if (!stored || !stored->has_engine() || !stored->is_half_read()) return;
+    const auto waits = [this](CommandId id) { return queue().is_waiting(id); };
+    const auto question = early_.next(reading.share.value_or(0), waits);
+    if (!question) return;
+    stored->set_rereading(sampling_.rereading());
+    engine::GenerateOptions options;
+    options.max_tokens = sampling_.max_tokens();
+    options.stop = stop();
+    options.token = [&](engine::TokenId) {
+        loop_.run_interleaved();
+        return waits(question->id);
+    };
+    const auto answer = stored->answer_early(question->text.toStdString(), options);
+    if (!answer) return;
+    early_.was_answered(question->id);
+    EarlyReply reply{.text = text_of(answer->text), .quote = {}, .place = {}, .share = answer->share};
+    if (const auto& quote = answer->support.quote) {
+        reply.quote = text_of(quote->text);
+        reply.place = text_of(storage::PassagePlaces(open_.store().library).name(quote->place, false));
+    }
+    Q_EMIT owner_.question_answered_early(question->id, reply);
+} catch (const Error& error) {
+    if (storage::is_device_loss(error)) throw;
+    note(sentence_of(error));
 }
 
 // Called while a document is read.

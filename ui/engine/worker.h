@@ -18,6 +18,7 @@
 #include "storage/session/stored_session.h"
 #include "ui/engine/answer_sources.h"
 #include "ui/engine/command_loop.h"
+#include "ui/engine/early_questions.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/engine/frame_publisher.h"
 #include "ui/engine/library_commands.h"
@@ -87,6 +88,7 @@ private:
     std::shared_ptr<const SessionFacts> publish_facts();
     void publish_new_parts();
     void publish_answer();
+    void answer_early(const storage::ReadingProgress& reading);
 
     void ensure_model();
     void ensure_session(const NewSession& otherwise);
@@ -107,6 +109,7 @@ private:
 
     EngineThread& owner_;
     SamplingRequest sampling_; // guarded by its own mutex
+    EarlyQuestions early_;     // likewise
 
     // The members below are used by the engine thread only, except where their headers say otherwise.
     CommandLoop loop_;

@@ -25,8 +25,8 @@ std::vector<TourStep> sample_tour(const TourAreas& areas)
          .do_offer = areas.read_sample},
         {.title = TourWords::tr("Questions and answers"),
          .text = TourWords::tr(
-             "Ask about what was read, also while it is still being read: a question waits its turn and says "
-             "so. Each answer tells how much of the document it rests on."),
+             "Ask about what was read, also while it is still being read: the answer then comes from what was "
+             "read so far, and again at the end. Each answer tells how much of the document it rests on."),
          .area = areas.chat,
          .task = TourTask::Ask,
          .offer = areas.has_sample ? TourWords::tr("&Ask: %1").arg(question) : QString(),

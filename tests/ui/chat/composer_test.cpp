@@ -1,4 +1,5 @@
 // The composer: its keys, its queue of waiting questions, and long pastes, which never reach the text field.
+#include <QLabel>
 #include <QApplication>
 #include <QClipboard>
 #include <QMimeData>
@@ -26,6 +27,7 @@ private Q_SLOTS:
     void a_long_paste_becomes_a_signal();
     void pasted_files_become_a_signal();
     void a_waiting_question_can_be_cancelled();
+    void an_early_answer_stands_under_its_question();
 };
 
 void ComposerTest::enter_or_ctrl_enter_sends_the_question()
@@ -208,6 +210,32 @@ void ComposerTest::a_waiting_question_can_be_cancelled()
     composer.remove_waiting(2);
     QVERIFY(composer.waiting(2).isEmpty());
     QVERIFY(chips[3]->isVisible());
+}
+
+void ComposerTest::an_early_answer_stands_under_its_question()
+{
+    Composer composer;
+    composer.resize(500, 300);
+    composer.show();
+    composer.add_waiting(1, QStringLiteral("Who kept the light?"));
+    composer.add_waiting(2, QStringLiteral("Who painted the door?"));
+    const QList<Chip*> chips = composer.findChildren<Chip*>();
+    const int height = chips[1]->sizeHint().height();
+    composer.show_early_answer(7, {.text = QStringLiteral("Nobody"), .quote = {}, .place = {}, .share = 0.5});
+    composer.show_early_answer(2, {.text = QStringLiteral("Tobias\u202E\ndid."),
+                                   .quote = QStringLiteral("Tobias painted the door."),
+                                   .place = QStringLiteral("Chapter II"),
+                                   .share = 0.43});
+    QVERIFY(chips[1]->sizeHint().height() > height);
+    QString shown;
+    for (const QLabel* label : chips[1]->findChildren<QLabel*>())
+        shown += label->text() + QLatin1Char('\n');
+    QVERIFY2(shown.contains(QLatin1String("From the 43 % read so far: Tobias")), qPrintable(shown));
+    QVERIFY2(shown.contains(QLatin1String("(Chapter II)")), qPrintable(shown));
+    QVERIFY(!shown.contains(QChar(0x202E)));
+    composer.show_early_answer(2, {.text = QStringLiteral("Tobias."), .quote = {}, .place = {}, .share = 0.5});
+    QCOMPARE(chips[1]->findChildren<QLabel*>().size(), 2);
+    QCOMPARE(chips[0]->findChildren<QLabel*>().size(), 1);
 }
 
 QTEST_MAIN(ComposerTest)

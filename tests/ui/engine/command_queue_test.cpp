@@ -1,8 +1,10 @@
-// The command queue, without the engine thread.
+// The command queue, and the questions in it that are answered early, without the engine thread.
 #include <QTest>
+#include <algorithm>
 #include <thread>
 
 #include "ui/engine/command_queue.h"
+#include "ui/engine/early_questions.h"
 
 namespace palimpsest::ui {
 
@@ -17,6 +19,7 @@ private Q_SLOTS:
     void a_command_that_may_not_interleave_yet_keeps_its_place();
     void a_stopped_command_may_continue_until_it_is_stopped_again();
     void a_closed_queue_ends_once_it_is_empty();
+    void early_questions_are_tried_at_once_and_then_now_and_again();
 };
 
 namespace {
@@ -48,7 +51,10 @@ void CommandQueueTest::a_waiting_command_can_be_cancelled()
 {
     CommandQueue queue;
     const CommandId first = queue.push(nothing()), second = queue.push(nothing());
+    QVERIFY(queue.is_waiting(first));
     QVERIFY(queue.cancel(first));
+    QVERIFY(!queue.is_waiting(first));
+    QVERIFY(queue.is_waiting(second));
     QVERIFY(!queue.cancel(first));
     QCOMPARE(queue.next()->id, second);
 }
@@ -140,6 +146,31 @@ void CommandQueueTest::a_closed_queue_ends_once_it_is_empty()
     QVERIFY(has_ended);
     queue.push(nothing());
     QVERIFY(!queue.next());
+}
+
+void CommandQueueTest::early_questions_are_tried_at_once_and_then_now_and_again()
+{
+    EarlyQuestions questions;
+    std::vector<CommandId> waiting = {1, 2, 3};
+    const auto waits = [&](CommandId id) { return std::find(waiting.begin(), waiting.end(), id) != waiting.end(); };
+    const auto next = [&](double share) {
+        const auto question = questions.next(share, waits);
+        return question ? question->id : 0;
+    };
+    QCOMPARE(next(0), CommandId{0});
+    questions.add(1, QStringLiteral("One?"));
+    questions.add(2, QStringLiteral("Two?"));
+    QCOMPARE(next(0.1), CommandId{1});
+    QCOMPARE(next(0.1), CommandId{2});
+    QCOMPARE(next(0.12), CommandId{0});
+    QCOMPARE(next(0.16), CommandId{1}); // nothing was found before
+    questions.was_answered(1);
+    QCOMPARE(next(0.16), CommandId{2});
+    QCOMPARE(next(0.5), CommandId{2});
+    questions.add(3, QStringLiteral("Three?"));
+    waiting = {3}; // the second was taken back
+    QCOMPARE(questions.next(0.9, waits)->text, QStringLiteral("Three?"));
+    QCOMPARE(next(0.99), CommandId{3});
 }
 
 } // namespace palimpsest::ui

@@ -23,6 +23,8 @@ public:
                 [this](std::shared_ptr<const SessionFacts> facts) { sessions.push_back(std::move(facts)); });
         connect(e, &EngineThread::library_changed, this, [this] { ++library_changes; });
         connect(e, &EngineThread::question_queued, this, [this](quint64 id) { queued.push_back(id); });
+        connect(e, &EngineThread::question_answered_early, this,
+                [this](quint64 id, const EarlyReply& reply) { early.emplace_back(id, reply); });
         connect(e, &EngineThread::question_begun, this, [this](quint64 id) { begun.push_back(id); });
         connect(e, &EngineThread::answer_finished, this,
                 [this](quint64, const Turn& answer) { answers.push_back(answer); });
@@ -48,6 +50,7 @@ public:
     std::vector<std::pair<QString, QString>> models; // names and devices
     std::vector<std::shared_ptr<const SessionFacts>> sessions;
     std::vector<quint64> queued, begun; // questions
+    std::vector<std::pair<quint64, EarlyReply>> early;
     std::vector<Turn> answers;
     std::vector<std::pair<quint64, bool>> finished; // ids; whether cancelled
     std::vector<std::pair<quint64, Failure>> failures;

@@ -27,6 +27,7 @@ private Q_SLOTS:
     void cleanup();
     void a_question_about_a_document_is_answered();
     void a_question_reads_what_is_forgotten_again();
+    void a_question_that_waits_is_answered_from_what_was_read();
     void a_session_is_the_same_after_a_restart();
     void an_answer_is_stopped_and_regenerated();
     void an_edited_question_begins_a_branch();
@@ -231,6 +232,32 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
     engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
     QVERIFY(wait_until_idle());
     QVERIFY(!facts()->turns[5].read_again);
+}
+
+void EngineThreadTest::a_question_that_waits_is_answered_from_what_was_read()
+{
+    QFile file(folder_.filePath(QStringLiteral("early.md")));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("Tobias painted the door of the boathouse green.\n\n");
+    QFile rest(book(4));
+    QVERIFY(rest.open(QIODevice::ReadOnly));
+    file.write(rest.readAll());
+    file.close();
+    engine_->begin_session({.name = QStringLiteral("Ashford"), .budget = QStringLiteral("512"), .chunk = 128},
+                           {file.fileName()});
+    const quint64 asked = engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
+    engine_->ask(QStringLiteral("The door is green.")); // no question: the session answers it
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(told_->early.size(), size_t{1});
+    QCOMPARE(told_->early[0].first, asked);
+    const EarlyReply& reply = told_->early[0].second;
+    QVERIFY(!reply.text.isEmpty());
+    QCOMPARE(reply.quote, QStringLiteral("Tobias painted the door of the boathouse green."));
+    QVERIFY(!reply.place.isEmpty());
+    QVERIFY(reply.share > 0 && reply.share < 1);
+    QCOMPARE(told_->answers.size(), size_t{2}); // it was answered again at the end
+    QCOMPARE(facts()->turns.size(), size_t{4});
 }
 
 void EngineThreadTest::a_session_is_the_same_after_a_restart()

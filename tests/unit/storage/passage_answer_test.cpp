@@ -193,6 +193,61 @@ TEST_CASE("a question that refers back is asked after the exchange that it refer
     CHECK(has(after, before->answer));
 }
 
+TEST_CASE("a question is answered while the document is read, from what was read, and the reading does not notice")
+{
+    const auto given = options("treekv", AnswerFrom::Auto);
+    BookSession tested(boathouse() + "Margaret buried her pearls below the sundial.\n");
+    StoredSession& session = tested.open("book", given);
+    std::vector<std::string> quotes;
+    std::vector<double> shares;
+    tested.listener.at_progress = [&] {
+        if (!session.is_half_read()) return;
+        for (const char* question : {door, "Where did Margaret bury her pearls?"}) {
+            const auto answer = session.answer_early(question, tokens(tests::answer_tokens));
+            if (!answer) continue;
+            CHECK_FALSE(answer->text.empty());
+            REQUIRE(answer->support.quote);
+            quotes.push_back(answer->support.quote->text);
+            shares.push_back(answer->share);
+        }
+    };
+    Document document = tested.book();
+    session.read(document);
+    tested.listener.at_progress = {};
+    const auto found = std::count_if(quotes.begin(), quotes.end(),
+                                     [](const std::string& quote) { return quote.starts_with("Tobias painted"); });
+    CHECK(found > 1);
+    CHECK(std::none_of(quotes.begin(), quotes.end(),
+                       [](const std::string& quote) { return quote.starts_with("Margaret buried"); }));
+    CHECK(std::is_sorted(shares.begin(), shares.end()));
+    CHECK(shares.front() > 0);
+    CHECK(shares.back() < 1);
+
+    BookSession other(boathouse() + "Margaret buried her pearls below the sundial.\n");
+    check_same(session, other.with_book(given));
+    CHECK(tested.messages().empty());
+}
+
+TEST_CASE("what the session must answer is not answered early")
+{
+    for (const bool never : {true, false}) {
+        auto given = options("treekv", never ? AnswerFrom::Auto : AnswerFrom::Session);
+        if (never) given.rereading.mode = RereadMode::Never;
+        BookSession tested(boathouse());
+        StoredSession& session = tested.with_book(given);
+        CHECK_FALSE(session.answer_early(door, tokens(tests::answer_tokens)));
+        session.set_rereading(options("treekv", AnswerFrom::Auto).rereading);
+        CHECK_FALSE(session.answer_early("The boathouse has a door.", tokens(tests::answer_tokens)));
+        CHECK_FALSE(session.answer_early("Xylophone quartz?", tokens(tests::answer_tokens)));
+        std::stop_source stop;
+        stop.request_stop();
+        CHECK_FALSE(session.answer_early(door, tokens(tests::answer_tokens, stop.get_token())));
+        const auto answer = session.answer_early(door, tokens(tests::answer_tokens));
+        REQUIRE(answer);
+        CHECK(answer->share == 1);
+    }
+}
+
 TEST_CASE("messages are told apart by how they begin and end")
 {
     for (const char* message : {"Who kept the light?", "\"Who kept it?\" ", "who kept the light", "Tell me about Tobias.",

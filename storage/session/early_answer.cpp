@@ -1,0 +1,97 @@
+#include "storage/session/early_answer.h"
+
+#include <algorithm>
+
+#include "storage/session/answer_text.h"
+#include "storage/session/found_sentences.h"
+#include "storage/session/passage_answer.h"
+#include "storage/session/rereading.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// The stream up to what was computed.
+SessionStream read_part(const SessionContext& context)
+{
+    SessionStream read;
+    uint64_t begin = 0;
+    const uint64_t position = context.session->tokens_seen();
+    for (StreamPart part : context.stream.parts()) {
+        const uint64_t end = begin + tokens_of(part);
+        if (StreamDocument* document = std::get_if<StreamDocument>(&part))
+            document->tokens = std::min(document->tokens, position - std::min(position, begin));
+        read.append(std::move(part));
+        begin = end;
+    }
+    return read;
+}
+
+double share_of_documents(const SessionStream& read, const SessionStream& all)
+{
+    const auto tokens = [](const SessionStream& stream) {
+        uint64_t sum = 0;
+        for (const StreamPart& part : stream.parts())
+            if (const StreamDocument* document = document_in(part)) sum += document->tokens;
+        return static_cast<double>(sum);
+    };
+    return tokens(read) / std::max(1.0, tokens(all));
+}
+
+// Generates the answer in an empty session. Returns nullopt if it was stopped.
+std::optional<std::string> generate_text(const SessionContext& context, const SessionFraming& framing,
+                                         const std::vector<engine::TokenId>& prompt,
+                                         const engine::GenerateOptions& options)
+{
+    const auto apart =
+        empty_session_like(*context.session, context.model, context.session->options().sampler);
+    if (!apart->feed(prompt, {.stop = options.stop, .progress = {}, .loss = {}})) return std::nullopt;
+    AnswerText text(framing.tokenizer(), {});
+    engine::GenerateOptions told = options;
+    told.token = [&](engine::TokenId id) {
+        const bool go_on = text.push(id);
+        return (!options.token || options.token(id)) && go_on;
+    };
+    told.is_end = [&](engine::TokenId id) { return framing.tokenizer().is_end(id); };
+    if (apart->generate(told).end == engine::GenerateEnd::Cancelled) return std::nullopt;
+    text.finish();
+    return text.text();
+}
+
+} // namespace
+
+std::optional<EarlyAnswer> answer_early(SessionContext& context, const SessionFraming& framing,
+                                        const std::string& question, const engine::GenerateOptions& options)
+{
+    const RereadOptions& rereading = context.options.rereading;
+    if (rereading.mode == RereadMode::Never ||
+        !may_answer_apart(rereading.answer_from, question, context.stream.parts()))
+        return std::nullopt;
+    const SessionStream read = read_part(context);
+    FindingMeans means{.before = asked_before(context.store, read),
+                       .model = context.model,
+                       .listener = &context.listener,
+                       .stop = options.stop};
+    context.encode([&](PassageEncoder& encoder) {
+        means.meaning = encoder.meaning_of({question, means.before}, options.stop);
+    });
+    RereadOptions all = rereading; // what is held well, too: the session that holds it does not answer
+    all.mode = RereadMode::Always;
+    all.needs_room = false;
+    const Rereading found = plan_rereading(context.store, read, *context.session, question, all, means);
+    const FoundSentences sentences(found, question, context.store, context.encoder(), options.stop);
+    std::vector<std::string> texts;
+    for (const Quote& excerpt : sentences.excerpts())
+        texts.push_back(excerpt.text);
+    if (texts.empty()) return std::nullopt;
+    const auto text = generate_text(context, framing,
+                                    prompt_apart(framing.chat_template(),
+                                                 exchange_before(question, context.stream.parts(), context.store), texts,
+                                                 prompted(passage_prompt, question)),
+                                    options);
+    if (!text) return std::nullopt;
+    return EarlyAnswer{.text = *text,
+                       .support = support_of(*text, sentences),
+                       .share = share_of_documents(read, context.stream)};
+}
+
+} // namespace palimpsest::storage
