@@ -14,13 +14,6 @@ namespace {
 
 constexpr int64_t rows_of_a_task = 16;
 
-std::vector<float> widened(const HostTensor& tensor)
-{
-    std::vector<float> values(static_cast<size_t>(tensor.rows * tensor.cols));
-    kernels::to_f32(tensor.type, tensor.data, values.data(), static_cast<int64_t>(values.size()));
-    return values;
-}
-
 kernels::HostMatrix host_matrix(const HostTensor& tensor)
 {
     return {.type = tensor.type, .data = tensor.data, .rows = tensor.rows, .cols = tensor.cols};

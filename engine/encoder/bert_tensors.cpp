@@ -2,6 +2,7 @@
 
 #include "engine/model/files/model_tensors.h"
 #include "engine/model/files/refusal.h"
+#include "kernels/base/convert.h"
 
 namespace palimpsest::engine {
 namespace {
@@ -107,6 +108,13 @@ private:
 };
 
 } // namespace
+
+std::vector<float> widened(const HostTensor& tensor)
+{
+    std::vector<float> values(static_cast<size_t>(tensor.rows * tensor.cols));
+    kernels::to_f32(tensor.type, tensor.data, values.data(), static_cast<int64_t>(values.size()));
+    return values;
+}
 
 std::string bert_layer_prefix(int32_t layer)
 {

@@ -25,6 +25,9 @@ struct BertTensors {
     const HostTensor& at(const std::string& name) const { return tensors.at(name); }
 };
 
+// The numbers of a tensor, row by row.
+std::vector<float> widened(const HostTensor& tensor);
+
 // The start of the names of a layer's tensors: "encoder.layer.3.".
 std::string bert_layer_prefix(int32_t layer);
 

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/encoder/encoder_change.h"
+#include "engine/model/config/limits.h"
+#include "engine/model/files/mapped_file.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -60,6 +63,17 @@ std::unique_ptr<SentenceEncoder> SentenceEncoder::open(const std::filesystem::pa
                                                        kernels::Backend& backend)
 {
     return std::unique_ptr<SentenceEncoder>(new SentenceEncoder(open_encoder_folder(folder), backend));
+}
+
+std::unique_ptr<SentenceEncoder> SentenceEncoder::open(const std::filesystem::path& folder,
+                                                       kernels::Backend& backend,
+                                                       const std::filesystem::path& change)
+{
+    EncoderFolder opened = open_encoder_folder(folder);
+    const auto file = MappedFile::open(change, limits::file_bytes, ErrorCode::ModelS1);
+    opened.tensors = changed(opened.tensors, file);
+    file->check_unchanged();
+    return std::unique_ptr<SentenceEncoder>(new SentenceEncoder(std::move(opened), backend));
 }
 
 SentenceEncoder::SentenceEncoder(EncoderFolder folder, kernels::Backend& backend)

@@ -29,6 +29,9 @@ public:
     // encode() runs. The weights stay in the mapped file. Throws Error as open_encoder_folder does, and Error
     // (Resources).
     static std::unique_ptr<SentenceEncoder> open(const std::filesystem::path& folder, kernels::Backend& backend);
+    // The same with a change of its weights (engine/encoder/encoder_change.h); identity() stays that of the folder.
+    static std::unique_ptr<SentenceEncoder> open(const std::filesystem::path& folder, kernels::Backend& backend,
+                                                 const std::filesystem::path& change);
 
     int32_t width() const { return folder_.config.width; }
     // Tokens of a text that count, special ones included; what follows is cut off.

@@ -1,12 +1,17 @@
-// The model that comes with this program; it is very small.
+// Files that come with this program, in share/palimpsest of the nearest folder above the running program that has
+// them: the prefix of an installation, or the build tree.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace palimpsest::storage {
 
-// share/palimpsest/palimpsest-small.gguf in the nearest folder above the running program that has it: the prefix of
-// an installation, or the build tree. The path in the folder above the program's if no folder has it.
+// The model; it is very small. The path in the folder above the program's if no folder has it.
 std::filesystem::path shipped_model();
+
+// What changes a sentence encoder, by its identity, where it encodes questions (engine/encoder/encoder_change.h):
+// it was trained on questions about books (resources/encoder/README.md). Empty: there is none for this encoder.
+std::filesystem::path shipped_question_change(const std::string& encoder);
 
 } // namespace palimpsest::storage

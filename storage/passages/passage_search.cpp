@@ -18,7 +18,7 @@ namespace {
 constexpr size_t min_hits = 200; // before neighbours are looked at
 // Chosen on books of the training split (docs/quality.md).
 constexpr double neighbour_of_words = 0.2, neighbour_of_meaning = 0.1;
-constexpr double weight_of_words = 0.03; // beside cosines
+constexpr double weight_of_words = 0.02; // beside cosines
 constexpr double least_similar = 0.25;   // of a passage that shares no word
 constexpr double weight_of_rare_name = 0.8;
 constexpr size_t max_of_rare_name = 3; // passages

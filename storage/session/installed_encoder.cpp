@@ -4,6 +4,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/models/model_folders.h"
+#include "storage/models/shipped_model.h"
 
 namespace palimpsest::storage {
 
@@ -27,6 +28,12 @@ PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& liste
         encoder_ = std::make_unique<PassageEncoder>(folder, backend);
     } catch (const Error& error) {
         listener.note(by_words_alone(error));
+        return nullptr;
+    }
+    try {
+        encoder_->change_questions(shipped_question_change(encoder_->identity()));
+    } catch (const Error& error) {
+        listener.note(Text("questions are encoded as passages are, and fewer are found: {0}", sentence_of(error)));
     }
     return encoder_.get();
 }

@@ -24,14 +24,23 @@ fs::path encoder_fixture()
     return tests::source_file("tests/fixtures/encoder/bert");
 }
 
-std::vector<EncoderCase> encoder_cases()
+std::vector<EncoderCase> encoder_cases(const char* name)
 {
-    const json file = json::parse(read_file(encoder_fixture().parent_path() / "cases.json"));
+    const json file = json::parse(read_file(encoder_fixture().parent_path() / name));
     std::vector<EncoderCase> cases;
     for (const json& c : file["cases"])
         cases.push_back({c["text"], c["ids"], c["embedding"]});
-    if (cases.size() < 90) throw std::runtime_error("cases.json has no cases");
+    if (cases.size() < 24) throw std::runtime_error(std::string(name) + " has no cases");
     return cases;
+}
+
+SafetensorsEntries entries_of(const std::string& bytes)
+{
+    SafetensorsEntries entries;
+    for (const auto& tensor :
+         engine::parse_safetensors(std::as_bytes(std::span(bytes)), engine::Refusal("fixture")).tensors)
+        entries[tensor.name] = {tensor.dtype, tensor.shape, Bytes(bytes.substr(tensor.offset, tensor.bytes))};
+    return entries;
 }
 
 EncoderCopy::EncoderCopy()
@@ -54,11 +63,7 @@ void EncoderCopy::edit(const char* name, const std::function<void(json&)>& chang
 
 void EncoderCopy::edit_tensors(const std::function<void(SafetensorsEntries&)>& change) const
 {
-    const std::string bytes = text("model.safetensors");
-    SafetensorsEntries entries;
-    for (const auto& tensor :
-         engine::parse_safetensors(std::as_bytes(std::span(bytes)), engine::Refusal("fixture")).tensors)
-        entries[tensor.name] = {tensor.dtype, tensor.shape, Bytes(bytes.substr(tensor.offset, tensor.bytes))};
+    SafetensorsEntries entries = entries_of(text("model.safetensors"));
     change(entries);
     const Bytes out = safetensors(entries);
     write("model.safetensors", out.text());

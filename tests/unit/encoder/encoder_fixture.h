@@ -21,10 +21,11 @@ struct EncoderCase {
     std::vector<float> embedding;
 };
 
-std::vector<EncoderCase> encoder_cases();
+std::vector<EncoderCase> encoder_cases(const char* file = "cases.json");
 std::filesystem::path encoder_fixture(); // the folder of the tiny encoder
 
 std::string read_file(const std::filesystem::path& path);
+SafetensorsEntries entries_of(const std::string& bytes); // of a safetensors file
 
 class EncoderCopy {
 public:

@@ -84,6 +84,54 @@ TEST_CASE("embeddings are those of transformers, on every SIMD target")
     }
 }
 
+TEST_CASE("embeddings of an encoder with a change are those of transformers")
+{
+    const std::vector<EncoderCase> cases = encoder_cases("change_cases.json");
+    const auto change = encoder_fixture().parent_path() / "change.safetensors";
+    const auto backend = cpu();
+    const auto changed = SentenceEncoder::open(encoder_fixture(), *backend, change),
+               plain = SentenceEncoder::open(encoder_fixture(), *backend);
+    CHECK(worst_difference(changed->encode(texts_of(cases)), cases) < 2e-6);
+    CHECK(worst_difference(plain->encode(texts_of(cases)), cases) > 1e-2);
+    CHECK(changed->identity() == plain->identity());
+}
+
+TEST_CASE("a change that does not fit the encoder is refused")
+{
+    const std::string bytes = read_file(encoder_fixture().parent_path() / "change.safetensors");
+    const EncoderCopy copy;
+    const auto backend = cpu();
+    const auto refusal_of = [&](const std::function<void(SafetensorsEntries&)>& edit) {
+        SafetensorsEntries entries = entries_of(bytes);
+        edit(entries);
+        copy.write("change", Bytes(safetensors(entries)).text());
+        return refused([&] { SentenceEncoder::open(encoder_fixture(), *backend, copy.path() / "change"); }).code;
+    };
+    const std::string value = "encoder.layer.0.attention.self.value.weight",
+                      bias = "encoder.layer.1.output.dense.bias";
+    const auto rename = [](const std::string& from, const std::string& to) {
+        return [=](SafetensorsEntries& entries) {
+            entries[to] = entries.at(from);
+            entries.erase(from);
+        };
+    };
+    CHECK(refusal_of([](SafetensorsEntries&) {}) == "");
+    CHECK(refusal_of(rename(value + ".up", "encoder.layer.9.attention.self.value.weight.up")) == "PAL-MODEL-S9");
+    CHECK(refusal_of(rename(value + ".down", "other.down")) == "PAL-MODEL-S9");
+    CHECK(refusal_of(rename(value + ".up", "other")) == "PAL-MODEL-S9");
+    CHECK(refusal_of(rename(bias + ".add", value + ".add")) == "PAL-MODEL-S9");
+    CHECK(refusal_of([&](SafetensorsEntries& entries) {
+              entries.at(value + ".up").shape = {3, 32};
+          }) == "PAL-MODEL-S9");
+    CHECK(refusal_of([&](SafetensorsEntries& entries) {
+              entries.at(bias + ".add").shape = {1, 32};
+          }) == "PAL-MODEL-S9");
+    copy.write("change", bytes.substr(0, bytes.size() / 2));
+    CHECK(refused([&] { SentenceEncoder::open(encoder_fixture(), *backend, copy.path() / "change"); }).code ==
+          "PAL-MODEL-S5");
+    CHECK(refused([&] { SentenceEncoder::open(encoder_fixture(), *backend, copy.path() / "none"); }).code != "");
+}
+
 TEST_CASE("every embedding has length 1, that of an empty text too")
 {
     const auto backend = cpu();
