@@ -18,6 +18,8 @@
 #include "tests/ui/map/synthetic_map.h"
 #include "tests/ui/support/looks.h"
 #include "tests/ui/support/patience.h"
+#include "ui/outline/outline_page.h"
+#include "ui/outline/outline_view.h"
 
 namespace palimpsest::tests {
 
@@ -101,6 +103,42 @@ std::shared_ptr<const SessionFacts> long_chat(const QString& file, int turns)
     return facts;
 }
 
+// A document with a section and a stretch for each of `notes`, and the first half of them.
+std::shared_ptr<SessionFacts> long_outline(int notes)
+{
+    constexpr uint64_t tokens = 500; // of a stretch
+    auto facts = std::make_shared<SessionFacts>();
+    facts->id = -1;
+    facts->name = QStringLiteral("A long outline");
+    facts->layers = 6;
+    facts->kv_heads = 4;
+    facts->policy = QStringLiteral("treekv");
+    const uint64_t all = tokens * static_cast<uint64_t>(notes);
+    DocumentPart part{.info = {.id = 1, .title = "A long book", .tokens = all}, .range = {0, all}, .sections = {}};
+    auto stretches = std::make_shared<std::vector<storage::Stretch>>();
+    for (int i = 0; i < notes; ++i) {
+        const auto first = tokens * static_cast<uint64_t>(i);
+        part.sections.push_back(
+            {.title = "Chapter " + std::to_string(i), .first_token = first, .first_byte = 4 * first});
+        stretches->push_back({.first_token = first,
+                              .end_token = first + tokens,
+                              .first_byte = 4 * first,
+                              .end_byte = 4 * (first + tokens),
+                              .section = i});
+        facts->notes.push_back(
+            {.document = 1,
+             .about = stretches->back(),
+             .origin = i % 3 == 0 ? storage::NoteOrigin::Written : storage::NoteOrigin::Quoted,
+             .text = "In chapter " + std::to_string(i) +
+                     " the keeper wrote down the wind and the weather, lit the lamp at dusk, and "
+                     "waited for the boat that was to bring oil, bread and letters from the town."});
+    }
+    part.stretches = stretches;
+    facts->documents.push_back(std::move(part));
+    facts->tokens_in_input = facts->tokens_read = all;
+    return facts;
+}
+
 } // namespace
 
 class SmoothnessTest : public QObject {
@@ -112,6 +150,7 @@ private Q_SLOTS:
     void reading_and_answering_do_not_block_map_and_document();
     void ten_million_tokens_scroll_and_zoom_smoothly();
     void a_chat_of_ten_thousand_turns_does_not_block();
+    void an_outline_of_two_thousand_notes_does_not_block();
     void a_library_of_two_thousand_sessions_does_not_block();
     void changes_of_tab_size_and_colours_do_not_block();
 
@@ -293,6 +332,52 @@ void SmoothnessTest::a_chat_of_ten_thousand_turns_does_not_block()
     check(loop().watch(
         QStringLiteral("another width"), [&] { program_->window().resize(1000, 700); }, 1000));
     program_->window().show_tab(Tab::Chat);
+    check(loop().watch(
+        QStringLiteral("dark colours"), [] { QApplication::setPalette(test::dark_palette()); }, 1000));
+    QCOMPARE(program_->failures().join(u'\n'), QString());
+}
+
+void SmoothnessTest::an_outline_of_two_thousand_notes_does_not_block()
+{
+    constexpr int notes = 2000;
+    const auto whole = long_outline(notes);
+    auto half = std::make_shared<SessionFacts>(*whole);
+    half->notes.resize(notes / 2);
+    make_program();
+    OutlinePage& page = *program_->areas().outline();
+    OutlineView& view = *page.view();
+    program_->window().show_tab(Tab::Outline);
+    check(loop().watch(
+        QStringLiteral("opening 1,000 of 2,000 notes"), [&] { Q_EMIT program_->engine().session_changed(half); },
+        2000));
+    QCOMPARE(page.model().notes(0).written, notes / 2);
+    check(loop().repeat(QStringLiteral("the others arriving"), notes / 2, [&](int i) {
+        Q_EMIT program_->engine().note_written(whole->notes[static_cast<size_t>(notes / 2 + i)]);
+    }));
+    QCOMPARE(page.model().notes(0).written, notes);
+    check(loop().watch(
+        QStringLiteral("being told of them all"), [&] { Q_EMIT program_->engine().session_changed(whole); }, 2000));
+    for (const uint32_t kept : {512u, 4096u})
+        check(loop().watch(
+            QStringLiteral("another map of what is kept"),
+            [&] {
+                page.set_kept(synthetic_map(
+                    {.layers = 6, .kv_heads = 4, .tokens = whole->tokens_read, .kept = kept, .ragged = false}));
+            },
+            1000));
+    check(loop().repeat(QStringLiteral("turning the wheel over them"), 200, [&](int) {
+        turn_wheel(*view.viewport(), {0, -3});
+    }));
+    QScrollBar* bar = view.verticalScrollBar();
+    check(loop().repeat(QStringLiteral("dragging the scroll bar"), 200, [&](int i) {
+        bar->setSliderPosition(static_cast<int>(int64_t{bar->maximum()} * (i * 37 % 200) / 200));
+    }));
+    check(loop().repeat(QStringLiteral("the keys of the outline"), 100,
+                        [&](int) { QTest::keyClick(&view, Qt::Key_Down); }));
+    check(loop().watch(
+        QStringLiteral("to the end"), [&] { QTest::keyClick(&view, Qt::Key_End); }, 1000));
+    check(loop().repeat(QStringLiteral("resizing the window"), 60,
+                        [&](int i) { program_->window().resize(1100 + 8 * (i < 30 ? i : 60 - i), 700); }));
     check(loop().watch(
         QStringLiteral("dark colours"), [] { QApplication::setPalette(test::dark_palette()); }, 1000));
     QCOMPARE(program_->failures().join(u'\n'), QString());
