@@ -51,7 +51,8 @@ inline const StreamMessage* message_in(const StreamPart& part)
 
 inline bool has_messages(std::span<const StreamPart> parts)
 {
-    return std::any_of(parts.begin(), parts.end(), [](const StreamPart& part) { return message_in(part) != nullptr; });
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const StreamPart& part) { return message_in(part) != nullptr; });
 }
 
 } // namespace palimpsest::storage

@@ -164,7 +164,8 @@ void add_answer_from_option(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "answer-from", o.answer_from,
         "session: what the cache holds, and what is read again; passages: only the sentences, of those found, that "
-        "the question is most about; auto: passages if any is to be read again, and if a message of a chat is a question",
+        "the question is most about; auto: passages if any is to be read again; of a chat only for questions, and "
+        "not for those about the talk itself",
         CLI::IsMember({"auto", "session", "passages"}));
 }
 

@@ -46,7 +46,13 @@ void ConsoleListener::found(const storage::Rereading& passages, storage::Store& 
             write_event(console_.err,
                         {{"event", "excerpts"}, {"excerpts", excerpts_json(passages.excerpts, store)}});
     } else if (!passages.read.empty() || !passages.excerpts.empty()) {
-        console_.err << visible(console_.wording.of(passages.sentence(store))) << std::endl;
+        const Text sentence = passages.sentence(store);
+        const Text said = passages.excerpts.empty()
+                              ? sentence
+                              : Text("{0} (with --answer-from session, or /answer session in a chat: from what the "
+                                     "cache holds, too)",
+                                     sentence);
+        console_.err << visible(console_.wording.of(said)) << std::endl;
     }
 }
 

@@ -42,8 +42,8 @@ private:
 // `json` holds the answer, or as an event.
 void write_support(Console& console, bool events, bool json, const storage::AnswerSupport& support,
                    storage::Store& store);
-// The members `answered_from`, `excerpts`, `reread`, `quote` and `unsupported` of an answer (docs/formats.md, Answers
-// and turns). `found`: null if nothing was looked up; then `store` may be null, too.
+// The members `answered_from`, `excerpts`, `reread`, `quote` and `unsupported` of an answer (docs/formats.md,
+// Answers and turns). `found`: null if nothing was looked up; then `store` may be null, too.
 void add_support(nlohmann::ordered_json& answer, const storage::Rereading* found,
                  const storage::AnswerSupport& support, storage::Store* store);
 // Prints a note or an event to standard error.

@@ -1118,8 +1118,8 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Mögliche Fragen:</translation>
     </message>
     <message>
-        <source>It is read from the first word to the last. You can ask while it is being read: you are answered from what was read so far, and again at the end.</source>
-        <translation>Er wird vom ersten bis zum letzten Wort gelesen. Sie können schon dabei fragen: Die Antwort kommt aus dem bisher Gelesenen, und am Ende noch einmal.</translation>
+        <source>It is read from the first word to the last. You can ask while it is being read: questions are answered from what was read so far, and again at the end.</source>
+        <translation>Er wird vom ersten bis zum letzten Wort gelesen. Sie können schon dabei fragen: Fragen werden aus dem bisher Gelesenen beantwortet, und am Ende noch einmal.</translation>
     </message>
 </context>
 <context>
@@ -2462,8 +2462,8 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <translation>Eine Policy entscheidet, was behalten wird und was gehen darf. Eine andere lässt sich wählen, und bis zu vier lassen sich an einem Dokument vergleichen. Strg+K findet jeden Befehl, F1 zeigt alle Tasten, und dieser Rundgang steht im Menü „Hilfe“.</translation>
     </message>
     <message>
-        <source>Ask about what was read, also while it is still being read: the answer then comes from what was read so far, and again at the end. Each answer tells how much of the document it rests on.</source>
-        <translation>Fragen Sie nach dem, was gelesen wurde, auch während noch gelesen wird: Die Antwort kommt dann aus dem bisher Gelesenen, und am Ende noch einmal. Jede Antwort sagt, auf wie viel vom Dokument sie beruht.</translation>
+        <source>Ask about what was read, also while it is still being read: a question is then answered from what was read so far, and again at the end. Each answer tells how much of the document it rests on.</source>
+        <translation>Fragen Sie nach dem, was gelesen wurde, auch während noch gelesen wird: Eine Frage wird dann aus dem bisher Gelesenen beantwortet, und am Ende noch einmal. Jede Antwort sagt, auf wie viel vom Dokument sie beruht.</translation>
     </message>
 </context>
 <context>

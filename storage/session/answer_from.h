@@ -8,7 +8,7 @@
 namespace palimpsest::storage {
 
 enum class AnswerFrom : uint8_t {
-    Auto,    // passages, if some are read again for the question
+    Auto,    // passages, if some are read again, and in a conversation if it is a question (may_answer_apart)
     Session, // what it holds, and the passages that are read again
     Passages // those that were found; the session, if none were
 };

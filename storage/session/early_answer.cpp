@@ -42,8 +42,7 @@ std::optional<std::string> generate_text(const SessionContext& context, const Se
                                          const std::vector<engine::TokenId>& prompt,
                                          const engine::GenerateOptions& options)
 {
-    const auto apart =
-        empty_session_like(*context.session, context.model, context.session->options().sampler);
+    const auto apart = empty_session_like(*context.session, context.model, context.session->options().sampler);
     if (!apart->feed(prompt, {.stop = options.stop, .progress = {}, .loss = {}})) return std::nullopt;
     AnswerText text(framing.tokenizer(), {});
     engine::GenerateOptions told = options;
@@ -63,7 +62,7 @@ std::optional<EarlyAnswer> answer_early(SessionContext& context, const SessionFr
                                         const std::string& question, const engine::GenerateOptions& options)
 {
     const RereadOptions& rereading = context.options.rereading;
-    if (rereading.mode == RereadMode::Never ||
+    if (rereading.mode == RereadMode::Never || !framing.question().empty() ||
         !may_answer_apart(rereading.answer_from, question, context.stream.parts()))
         return std::nullopt;
     const SessionStream read = read_part(context);
@@ -78,20 +77,16 @@ std::optional<EarlyAnswer> answer_early(SessionContext& context, const SessionFr
     all.mode = RereadMode::Always;
     all.needs_room = false;
     const Rereading found = plan_rereading(context.store, read, *context.session, question, all, means);
-    const FoundSentences sentences(found, question, context.store, context.encoder(), options.stop);
+    const FoundSentences sentences(found, {question, means.before}, context.store, context.encoder(), options.stop);
     std::vector<std::string> texts;
     for (const Quote& excerpt : sentences.excerpts())
         texts.push_back(excerpt.text);
     if (texts.empty()) return std::nullopt;
-    const auto text = generate_text(context, framing,
-                                    prompt_apart(framing.chat_template(),
-                                                 exchange_before(question, context.stream.parts(), context.store), texts,
-                                                 prompted(passage_prompt, question)),
-                                    options);
+    const auto prompt = prompt_apart(framing.chat_template(), {}, texts, prompted(passage_prompt, question));
+    const auto text = generate_text(context, framing, prompt, options);
     if (!text) return std::nullopt;
-    return EarlyAnswer{.text = *text,
-                       .support = support_of(*text, sentences),
-                       .share = share_of_documents(read, context.stream)};
+    return EarlyAnswer{
+        .text = *text, .support = support_of(*text, sentences), .share = share_of_documents(read, context.stream)};
 }
 
 } // namespace palimpsest::storage

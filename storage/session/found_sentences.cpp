@@ -65,9 +65,9 @@ std::vector<size_t> best_first(const std::vector<double>& scores)
 
 } // namespace
 
-FoundSentences::FoundSentences(const Rereading& found, std::string_view question, Store& store,
+FoundSentences::FoundSentences(const Rereading& found, const Question& question, Store& store,
                                PassageEncoder* encoder, const std::stop_token& stop)
-    : store_(store), question_(question.substr(0, max_question_bytes)), asked_(word_query(question_).words)
+    : store_(store), question_(question.text.substr(0, max_question_bytes)), asked_(word_query(question_).words)
 {
     try {
         add_passages(found);
@@ -77,12 +77,16 @@ FoundSentences::FoundSentences(const Rereading& found, std::string_view question
     }
     for (const Passage& passage : passages_)
         split(passage);
-    const auto by_words = word_overlap(asked_, texts()), by_kind = kind_scores();
+    auto by_words = word_overlap(asked_, texts());
+    const auto by_kind = kind_scores(),
+               by_before = word_overlap(word_query(question.before.substr(0, max_question_bytes)).words, texts());
+    for (size_t i = 0; i < all_.size(); ++i)
+        by_words[i] += question.weight_of_before() * by_before[i];
     for (size_t i = 0; i < all_.size(); ++i) {
-        const double before = all_[i].follows ? weight_of_previous * by_words[i - 1] : 0;
-        of_question_.push_back(by_words[i] + before + weight_of_kind * by_kind[i]);
+        const double previous = all_[i].follows ? weight_of_previous * by_words[i - 1] : 0;
+        of_question_.push_back(by_words[i] + previous + weight_of_kind * by_kind[i]);
     }
-    if (encoder && !all_.empty()) add_meaning(*encoder, stop);
+    if (encoder && !all_.empty()) add_meaning({question_, question.before}, *encoder, stop);
 }
 
 void FoundSentences::add_passages(const Rereading& found)
@@ -142,7 +146,7 @@ std::vector<double> FoundSentences::kind_scores() const
 }
 
 // The cosine of the question and the sentence, and of the question and the sentence with the one before it.
-void FoundSentences::add_meaning(PassageEncoder& encoder, const std::stop_token& stop)
+void FoundSentences::add_meaning(const Question& question, PassageEncoder& encoder, const std::stop_token& stop)
 try {
     std::vector<size_t> best = best_first(of_question_);
     best.resize(std::min(best.size(), max_encoded));
@@ -151,20 +155,20 @@ try {
     for (const size_t i : best)
         pairs.push_back(all_[i].follows ? std::string(all_[i - 1].text) + " " + std::string(all_[i].text)
                                         : std::string(all_[i].text));
-    std::vector<std::string_view> texts = {question_};
+    std::vector<std::string_view> texts;
     for (size_t k = 0; k < best.size(); ++k) {
         texts.push_back(all_[best[k]].text);
         texts.emplace_back(pairs[k]);
     }
+    const std::vector<float> asked = encoder.meaning_of(question, stop).embedding;
     const std::vector<float> encoded = encoder.encode(texts, stop);
-    if (encoded.empty()) return;
-    const size_t width = encoded.size() / texts.size();
+    if (asked.empty() || encoded.empty()) return;
     const auto cosine = [&](size_t text) {
-        return std::inner_product(encoded.begin(), encoded.begin() + static_cast<std::ptrdiff_t>(width),
-                                  encoded.begin() + static_cast<std::ptrdiff_t>(text * width), 0.0);
+        return std::inner_product(asked.begin(), asked.end(),
+                                  encoded.begin() + static_cast<std::ptrdiff_t>(text * asked.size()), 0.0);
     };
     for (size_t k = 0; k < best.size(); ++k)
-        of_question_[best[k]] += cosine(1 + 2 * k) + cosine(2 + 2 * k);
+        of_question_[best[k]] += cosine(2 * k) + cosine(1 + 2 * k);
 } catch (const Error&) { // the encoder has failed: words and kind are left
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/passages/passage_search.h"
 #include "storage/session/passage_encoder.h"
 #include "storage/session/quote.h"
 #include "storage/session/rereading.h"
@@ -18,7 +19,8 @@ public:
     // Headings are left out. Of many sentences, the meaning of the 256 with the most of the question's words
     // counts. Empty if nothing was found, or if a text is damaged. `store` must outlive this object. `encoder`:
     // null: not by meaning.
-    FoundSentences(const Rereading& found, std::string_view question, Store& store, PassageEncoder* encoder,
+    // What was asked before counts as in a search (Question).
+    FoundSentences(const Rereading& found, const Question& question, Store& store, PassageEncoder* encoder,
                    const std::stop_token& stop = {});
     FoundSentences(const FoundSentences&) = delete; // sentences refer to passages
     FoundSentences& operator=(const FoundSentences&) = delete;
@@ -52,7 +54,7 @@ private:
     void split(const Passage& passage);
     std::vector<std::string_view> texts() const;
     std::vector<double> kind_scores() const;
-    void add_meaning(PassageEncoder& encoder, const std::stop_token& stop);
+    void add_meaning(const Question& question, PassageEncoder& encoder, const std::stop_token& stop);
     std::vector<double> scores(std::string_view answer) const;
     Quote quote(size_t first, size_t last) const; // sentences of one passage
 

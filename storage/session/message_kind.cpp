@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/passages/word_query.h"
 #include "storage/passages/words.h"
 
 namespace palimpsest::storage {
@@ -24,6 +25,18 @@ template<size_t n>
 bool is_one_of(const std::string_view (&words)[n], std::string_view word)
 {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// What stands between double quotation marks is somebody else's.
+std::string without_quotations(std::string_view text)
+{
+    std::string out;
+    bool is_quoted = false;
+    for (const char c : text) {
+        if (c == '"') is_quoted = !is_quoted;
+        if (!is_quoted) out += c;
+    }
+    return out;
 }
 
 bool ends_with_question_mark(std::string_view text)
@@ -47,15 +60,32 @@ bool is_question(std::string_view message)
 
 bool is_about_conversation(std::string_view message)
 {
-    constexpr std::string_view first_person[] = {"i", "mine", "my", "our", "ours", "us", "we"};
+    constexpr std::string_view talkers[] = {"my",    "our",    "ours",   "us",   "we",    "ich",  "mein",
+                                            "meine", "meinem", "meinen", "mir",  "mich",  "wir",  "uns",
+                                            "unser", "unsere", "du",     "dein", "deine", "your", "yours"};
     constexpr std::string_view asking[] = {"can", "could", "do", "please", "will", "would"}; // before "you"
-    const auto words = small_words(message);
+    const std::string told = without_quotations(message.substr(0, most_bytes));
+    const auto words = words_in(told);
     for (size_t i = 0; i < words.size(); ++i) {
-        if (is_one_of(first_person, words[i])) return true;
-        const bool is_you = words[i] == "you" || words[i] == "your" || words[i] == "yours";
-        if (is_you && (i == 0 || !is_one_of(asking, words[i - 1]))) return true;
+        const std::string word = plain_word(words[i]), before = i > 0 ? plain_word(words[i - 1]) : std::string();
+        const bool is_capital = i > 0 && begins_with_capital(words[i]);
+        if (is_one_of(talkers, word) && !(word == "us" && is_capital)) return true;
+        if (words[i] == "I" && !(i > 1 && begins_with_capital(words[i - 1]))) return true; // not of "Charles I"
+        if (word == "you" && !is_one_of(asking, before)) return true;
     }
     return false;
+}
+
+bool stands_alone(std::string_view question)
+{
+    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
+                                             "that", "their", "them", "there", "these", "they", "this", "those"};
+    constexpr size_t least_words = 2; // of content
+    const auto words = small_words(question);
+    const bool has_pronoun =
+        std::any_of(words.begin(), words.end(), [&](const std::string& word) { return is_one_of(pronouns, word); });
+    const bool goes_on = !words.empty() && (words[0] == "and" || words[0] == "und");
+    return !has_pronoun && !goes_on && word_query(question.substr(0, most_bytes)).words.size() >= least_words;
 }
 
 } // namespace palimpsest::storage

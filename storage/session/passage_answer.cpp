@@ -1,6 +1,5 @@
 #include "storage/session/passage_answer.h"
 
-
 #include "kernels/base/error.h"
 #include "storage/passages/passage_search.h"
 #include "storage/session/framed_turn.h"
@@ -35,24 +34,26 @@ bool may_answer_apart(AnswerFrom from, std::string_view message, std::span<const
 
 std::vector<Quote> excerpts_for(const Rereading& found, const FoundSentences& sentences, AnswerFrom from)
 {
-    const bool is_wanted =
-        from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !found.read.empty());
+    const bool is_wanted = from == AnswerFrom::Passages || (from == AnswerFrom::Auto && !found.read.empty());
     return is_wanted ? sentences.excerpts() : std::vector<Quote>();
 }
 
 std::optional<Exchange> exchange_before(std::string_view question, std::span<const StreamPart> parts, Store& store)
 {
-    if (parts.size() < 2 || !Question{question}.refers_back()) return std::nullopt;
+    constexpr size_t most_bytes = 1000, most_tokens = 256; // of the question, of the answer
+    if (parts.size() < 2 || stands_alone(question)) return std::nullopt;
     const StreamMessage *asked = message_in(parts[parts.size() - 2]), *answered = message_in(parts.back());
     if (!asked || !asked->id || !answered || !answered->id) return std::nullopt;
-    const auto message = store.conversations.message(*asked->id), reply = store.conversations.message(*answered->id);
+    const auto message = store.conversations.message(*asked->id),
+               reply = store.conversations.message(*answered->id);
     if (!message || message->damaged || !reply || reply->damaged) return std::nullopt;
+    if (message->text.size() > most_bytes || reply->ids.size() > most_tokens) return std::nullopt;
     return Exchange{message->text, reply->ids};
 }
 
 std::vector<engine::TokenId> prompt_apart(const engine::ChatTemplate& chat_template,
-                                          const std::optional<Exchange>& before,
-                                          std::span<const std::string> texts, std::string_view message)
+                                          const std::optional<Exchange>& before, std::span<const std::string> texts,
+                                          std::string_view message)
 {
     SessionStream stream;
     std::vector<engine::TokenId> ids;
@@ -85,8 +86,7 @@ engine::GenerateResult generate_apart(engine::Session& session, const std::share
                                       std::span<const engine::TokenId> begun,
                                       const engine::GenerateOptions& options)
 {
-    const engine::GenerateResult cancelled{.tokens = {}, .end = engine::GenerateEnd::Cancelled};
-    if (!session.replay({}, false, options.stop)) return cancelled; // computes an incomplete chunk of the question
+    engine::GenerateResult cancelled{.tokens = {}, .end = engine::GenerateEnd::Cancelled};
     const auto apart = empty_session_like(session, model, session.options().sampler);
     if (!apart->feed(prompt, {.stop = options.stop, .progress = {}, .loss = {}})) return cancelled;
     apart->replay(begun, false);
@@ -103,7 +103,10 @@ engine::GenerateResult generate_apart(engine::Session& session, const std::share
         result.tokens.pop_back();
         result.end = engine::GenerateEnd::Full;
     }
-    if (result.end == engine::GenerateEnd::EndOfText) session.replay({}, true); // its sampler draws the end, too
+    // Computes what is left of the question, if the answer has no token, and lets the sampler draw its end, as
+    // StreamFeeder does.
+    if (result.end != engine::GenerateEnd::Cancelled)
+        session.replay({}, result.end == engine::GenerateEnd::EndOfText);
     return result;
 }
 

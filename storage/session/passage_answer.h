@@ -35,21 +35,22 @@ struct Exchange {
     std::string question;
     std::vector<engine::TokenId> answer;
 };
-// The last stored exchange among these parts of a stream, if `question` refers back to it.
+// The exchange that these parts of a stream end with, if it is stored and short, and `question` may not be
+// understood without it (stands_alone).
 std::optional<Exchange> exchange_before(std::string_view question, std::span<const StreamPart> parts, Store& store);
 
 // What an empty session is fed: the exchange, if there is one, then a turn of the texts and `message`.
 std::vector<engine::TokenId> prompt_apart(const engine::ChatTemplate& chat_template,
-                                          const std::optional<Exchange>& before,
-                                          std::span<const std::string> texts, std::string_view message);
+                                          const std::optional<Exchange>& before, std::span<const std::string> texts,
+                                          std::string_view message);
 
 // An empty session with the model and the options of this one, but without its pins.
 std::unique_ptr<engine::Session> empty_session_like(const engine::Session& session,
                                                     const std::shared_ptr<const engine::Model>& model,
                                                     const engine::SamplerOptions& sampler);
 
-// As Session::generate, but an empty session reads `prompt` and writes the answer, and `session` takes each token in
-// as if it had chosen it (Session::replay). `begun`: tokens of the answer that `session` has taken in already.
+// As Session::generate, but an empty session reads `prompt` and writes the answer, and `session` takes each token
+// in as if it had chosen it (Session::replay). `begun`: tokens of the answer that `session` has taken in already.
 engine::GenerateResult generate_apart(engine::Session& session, const std::shared_ptr<const engine::Model>& model,
                                       std::span<const engine::TokenId> prompt,
                                       std::span<const engine::TokenId> begun,

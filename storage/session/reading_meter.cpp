@@ -31,7 +31,9 @@ void ReadingMeter::update(const engine::Session& session, const engine::Telemetr
     progress_.bytes_read = bytes_read;
     progress_.tokens_total = tokens_total;
     estimate();
+    const auto told_at = Clock::now();
     listener_.progress(progress_, session);
+    start_ += Clock::now() - told_at; // the listener may answer a question: that is no reading
 }
 
 void ReadingMeter::estimate()

@@ -176,6 +176,7 @@ std::vector<FoundPassage> Rereading::to_session() const
 {
     if (excerpts.empty()) return read;
     std::vector<FoundPassage> all;
+    all.reserve(excerpts.size());
     for (const Quote& excerpt : excerpts)
         all.push_back({excerpt.place, held_of_excerpt(*this, excerpt.place)});
     return all;
@@ -221,9 +222,8 @@ Text Rereading::sentence(Store& store) const
         all += found.passage.tokens();
     }
     if (!excerpts.empty())
-        return Text("answered from these sentences alone: {0}; {1} tokens in all (--answer-from session: from what "
-                    "the cache holds, too)",
-                    joined(where, "; "), format_count(all));
+        return Text("answered from these sentences alone: {0}; {1} tokens in all", joined(where, "; "),
+                    format_count(all));
     return Text("read again: {0}; {1} tokens in all, of which {2} % were held", joined(where, "; "),
                 format_count(all), std::lround(100 * held_tokens / std::max(1.0, static_cast<double>(all))));
 }
@@ -246,6 +246,7 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     Rereading plan;
     if (options.mode == RereadMode::Never) return plan;
     const auto begin = Clock::now();
+    plan.before = means.before;
     const std::vector<int64_t> documents = documents_in(stream);
     if (documents.empty()) return plan;
     const Copies copies = copies_in(store, stream);

@@ -63,6 +63,7 @@ struct Rereading {
     std::vector<FoundPassage> held; // found, but held well: not read again
     size_t hits = 0, ranked = 0;    // passages that the search found, and that the model has ranked
     double seconds = 0;             // to find and rank them
+    std::string before{};           // what was asked before, which counted
     // An answer from passages alone is written from these of their sentences, and a session reads them again in
     // place of the passages. Empty: the session answers.
     std::vector<Quote> excerpts{};

@@ -110,18 +110,29 @@ engine::GenerateResult SessionTurns::generate(Turn& turn, const Prompt& apart,
     engine::GenerateOptions rest = options;
     engine::GenerateResult result = fallback_.run([&] {
         rest.max_tokens = options.max_tokens - static_cast<int32_t>(turn.reply.ids.size());
-        return apart.empty()
-                   ? context_.session->generate(rest)
-                   : generate_apart(*context_.session, context_.model, apart, turn.reply.ids, rest);
+        return was_written_apart_ ? generate_apart(turn, apart, rest) : context_.session->generate(rest);
     });
     result.tokens = turn.reply.ids;
     return result;
 }
 
+// If there is no memory for another session, this one writes the answer.
+engine::GenerateResult SessionTurns::generate_apart(const Turn& turn, const Prompt& apart,
+                                                    const engine::GenerateOptions& options)
+try {
+    return storage::generate_apart(*context_.session, context_.model, apart, turn.reply.ids, options);
+} catch (const Error& error) {
+    if (error.kind() != ErrorKind::Resources || is_device_loss(error) || !turn.reply.ids.empty()) throw;
+    context_.listener.note(Text("the answer is written from what the session holds, too: {0}", sentence_of(error)));
+    was_written_apart_ = false;
+    return context_.session->generate(options);
+}
+
 bool SessionTurns::may_answer_apart(const std::string& message, size_t part) const
 {
-    return storage::may_answer_apart(context_.options.rereading.answer_from, message,
-                                     std::span(context_.stream.parts()).first(part));
+    const RereadOptions& options = context_.options.rereading;
+    return options.mode != RereadMode::Never && framing_.question().empty() &&
+           storage::may_answer_apart(options.answer_from, message, std::span(context_.stream.parts()).first(part));
 }
 
 // From what the question has read again.
@@ -157,15 +168,15 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
     Rereading found = fallback_.run([&] {
         return plan_rereading(context_.store, context_.stream, *context_.session, message, options, means);
     });
-    if (may_answer_apart(message, context_.stream.size())) add_excerpts(found, message, stop);
+    if (may_answer_apart(message, context_.stream.size())) add_excerpts(found, {message, means.before}, stop);
     return found;
 }
 
-void SessionTurns::add_excerpts(Rereading& found, const std::string& message, const std::stop_token& stop) const
+void SessionTurns::add_excerpts(Rereading& found, const Question& question, const std::stop_token& stop) const
 {
     const AnswerFrom from = context_.options.rereading.answer_from;
-    found.excerpts = excerpts_for(
-        found, FoundSentences(found, message, context_.store, context_.encoder(), stop), from);
+    found.excerpts =
+        excerpts_for(found, FoundSentences(found, question, context_.store, context_.encoder(), stop), from);
     if (from == AnswerFrom::Passages && found.excerpts.empty())
         context_.listener.note(Text("nothing was found; the answer comes from what the session holds"));
 }
@@ -307,7 +318,8 @@ engine::GenerateResult SessionTurns::regenerate(const engine::SamplerOptions& sa
     try {
         turn = begin_other_answer(question, sampling, options.stop);
         if (turn) {
-            const bool is_apart = !turn->question.read_again.empty() && may_answer_apart(turn->question.text, question);
+            const bool is_apart =
+                !turn->question.read_again.empty() && may_answer_apart(turn->question.text, question);
             result = answer(*turn, is_apart ? prompt_apart(turn->question, question) : Prompt(), options);
         }
     } catch (const Interrupted&) {

@@ -42,12 +42,14 @@ private:
     using Prompt = std::vector<engine::TokenId>;
     engine::GenerateResult answer(Turn& turn, const Prompt& apart, const engine::GenerateOptions& options);
     engine::GenerateResult generate(Turn& turn, const Prompt& apart, const engine::GenerateOptions& options);
+    engine::GenerateResult generate_apart(const Turn& turn, const Prompt& apart,
+                                          const engine::GenerateOptions& options);
     // `part`: of the message, in the stream.
     bool may_answer_apart(const std::string& message, size_t part) const;
     Prompt prompt_apart(const Message& question, size_t part) const;
     engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result);
     std::optional<Rereading> look_up(const std::string& message, const std::stop_token& stop) const;
-    void add_excerpts(Rereading& found, const std::string& message, const std::stop_token& stop) const;
+    void add_excerpts(Rereading& found, const Question& question, const std::stop_token& stop) const;
     void check_message(const std::string& message, const FramedTurn& turn) const;
     size_t last_question() const;
     std::optional<uint64_t> go_back_to(size_t question, const std::stop_token& stop);

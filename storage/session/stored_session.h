@@ -20,9 +20,9 @@
 #include "storage/session/answer_support.h"
 #include "storage/session/checkpoints.h"
 #include "storage/session/device_fallback.h"
-#include "storage/session/early_answer.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/document.h"
+#include "storage/session/early_answer.h"
 #include "storage/session/note_taking.h"
 #include "storage/session/pin_requests.h"
 #include "storage/session/session_context.h"
@@ -150,8 +150,8 @@ public:
     // What the passages that the listener was told of say to the last answer.
     AnswerSupport support_of(std::string_view answer, std::string_view question, const Rereading& found)
     {
-        return storage::support_of(
-            answer, FoundSentences(found, question, context_.store, context_.encoder(), context_.listener.stop()));
+        return storage::support_of(answer, FoundSentences(found, {question, found.before}, context_.store,
+                                                          context_.encoder(), context_.listener.stop()));
     }
     // Tries to store the waiting turns; every turn and every save does so, too. Returns false if it fails
     // (why_waiting).

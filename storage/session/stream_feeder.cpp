@@ -218,14 +218,16 @@ bool StreamFeeder::try_feed(std::span<const engine::TokenId> ids, const std::sto
 {
     using Clock = std::chrono::steady_clock;
     engine::Session& session = *context_.session;
+    auto begin = Clock::now(); // without the time that the listener takes
     engine::FeedOptions options{.stop = stop, .progress = {}, .loss = {}};
     if (progress.meter)
         options.progress = [&](const engine::Telemetry& telemetry) {
+            const auto told_at = Clock::now();
             progress.meter->written(context_.store.database.bytes_written());
             progress.meter->update(session, telemetry, 0, progress.total);
+            begin += Clock::now() - told_at;
         };
     bool fed = true;
-    const auto begin = Clock::now();
     const uint64_t from = session.tokens_seen();
     context_.pins->apply(session);
     while (fed && !ids.empty()) {

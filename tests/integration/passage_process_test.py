@@ -131,7 +131,7 @@ class PassageTest(SessionTest):
         self.assertNotEqual(other("session")["text"], ask("--answer-from", "session")["text"])
         self.assertEqual(ask("--answer-from", "passages"), answer)
         said = self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8").stderr.decode()
-        self.assertRegex(said, r"(?m)^answered from these sentences alone: .*, tokens \d+ to \d+; \d+ tokens in all \(--answer-from session: ")
+        self.assertRegex(said, r"(?m)^answered from these sentences alone: .*, tokens \d+ to \d+; \d+ tokens in all \(with --answer-from session, ")
         self.assertNotIn("read again", said)
         events = [json.loads(line) for line in self.run_command("ask", "--session", "told", "Who trimmed the wick?", "--max-tokens", "8",
                                                                 "--events", "--json").stderr.splitlines()]

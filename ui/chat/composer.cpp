@@ -15,7 +15,7 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr size_t chips_shown = 3;
-constexpr qsizetype chip_characters = 200, details_characters = 400;
+constexpr qsizetype chip_characters = 200, details_characters = 240;
 
 } // namespace
 
@@ -154,11 +154,13 @@ void Composer::show_early_answer(quint64 id, const EarlyReply& reply)
 {
     const auto it = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.id == id; });
     if (it == waiting_.end()) return;
-    QString details =
-        tr("From the %1 read so far: %2").arg(share_text(reply.share), reply.text.simplified().left(details_characters));
+    const auto shortened = [](const QString& text) {
+        const QString plain = text.simplified();
+        return plain.size() <= details_characters ? plain : plain.left(details_characters) + QChar(0x2026);
+    };
+    QString details = tr("From the %1 read so far: %2").arg(share_text(reply.share), shortened(reply.text));
     if (!reply.quote.isEmpty())
-        details += QLatin1Char('\n') +
-                   tr("The document says: “%1” (%2)").arg(reply.quote.simplified().left(details_characters), reply.place);
+        details += QLatin1Char('\n') + tr("The document says: “%1” (%2)").arg(shortened(reply.quote), reply.place);
     it->chip->set_details(details);
 }
 

@@ -68,7 +68,7 @@ void EmptyChat::update_texts()
         none ? tr("Palimpsest reads a document of any length from the first word to the last, keeps within the "
                   "memory you give it, and shows what it still remembers. Nothing leaves this machine.")
              : tr("It is read from the first word to the last. You can ask while it is being read: "
-                  "you are answered from what was read so far, and again at the end."));
+                  "questions are answered from what was read so far, and again at the end."));
     open_->setText(none ? tr("&Open a document…") : tr("&Open another document…"));
     sample_->setText(tr("&Read the sample"));
     sample_->setVisible(none);

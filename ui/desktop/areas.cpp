@@ -97,8 +97,9 @@ FullCache full_cache_of(const SessionFacts* facts, const engine::Model* model)
 QString note_of(const Provenance& provenance)
 {
     if (provenance.is_from_sources_alone)
-        return Areas::tr("The answer was written from what has a dotted line beside it, and from nothing else. This "
-                         "does not say whether the answer is right.");
+        return Areas::tr(
+            "The answer was written from what has a dotted line beside it, and from nothing else. This "
+            "does not say whether the answer is right.");
     double weight = 0, held = 0;
     for (const Provenance::Source& source : provenance.sources) {
         weight += source.weight;

@@ -114,7 +114,9 @@ try {
     open_.set_provenance(answer->id, provenance); // even if tracing fails
     const bool is_long = !question->read_again.empty() &&
                          !fits_context(session.session(), question->ids.size() + answer->ids.size());
-    if (provenance.is_from_sources_alone || !before || is_long || !may_trace(session.session(), question->ids.size() + answer->ids.size())) return;
+    if (provenance.is_from_sources_alone || !before || is_long ||
+        !may_trace(session.session(), question->ids.size() + answer->ids.size()))
+        return;
     provenance.sources = sources_of(*question, answer->ids, *before);
     open_.set_provenance(answer->id, std::move(provenance));
 } catch (const Error& error) {

@@ -9,12 +9,14 @@
 
 namespace palimpsest::ui {
 
-CommandId CommandLoop::add(std::function<void()> work)
+CommandId CommandLoop::add(std::function<void()> work, bool is_question)
 {
-    return queue_.push({.work = [this, work = std::move(work)](std::stop_token stop) {
-        stop_ = std::move(stop);
-        work();
-    }});
+    return queue_.push({.work =
+                            [this, work = std::move(work)](std::stop_token stop) {
+                                stop_ = std::move(stop);
+                                work();
+                            },
+                        .is_question = is_question});
 }
 
 CommandId CommandLoop::add_short(std::function<void()> work, std::function<bool()> may_interleave)

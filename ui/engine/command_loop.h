@@ -17,7 +17,7 @@ public:
 
     // ---- called on any thread
     CommandQueue& queue() { return queue_; }
-    CommandId add(std::function<void()> work);
+    CommandId add(std::function<void()> work, bool is_question = false); // as in Command
     // Adds a command that may also run in the middle of another. `may_interleave`: as in Command.
     CommandId add_short(std::function<void()> work, std::function<bool()> may_interleave);
 

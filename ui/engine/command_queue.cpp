@@ -60,10 +60,13 @@ int CommandQueue::waiting() const
     return static_cast<int>(waiting_.size());
 }
 
-bool CommandQueue::is_waiting(CommandId id) const
+bool CommandQueue::waits_behind_questions(CommandId id) const
 {
     const std::lock_guard lock(mutex_);
-    return std::any_of(waiting_.begin(), waiting_.end(), [&](const Entry& entry) { return entry.id == id; });
+    const auto first_other = std::find_if(waiting_.begin(), waiting_.end(), [&](const Entry& entry) {
+        return entry.id == id || !(entry.command.is_question || entry.command.may_interleave);
+    });
+    return first_other != waiting_.end() && first_other->id == id;
 }
 
 std::optional<CommandQueue::Running> CommandQueue::next()

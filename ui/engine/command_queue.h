@@ -20,6 +20,7 @@ struct Command {
     // the queue locked. Empty: never.
     std::function<bool()> may_interleave{};
     bool runs_after_close = false; // kept by cancel_all and executed after close
+    bool is_question = false;      // about the session that is open then
 };
 
 // Thread-safe, except that only the engine thread calls next, finish, renew_stop and take_interleaved.
@@ -35,7 +36,9 @@ public:
     void close(); // push then ignores commands without runs_after_close; next returns nullopt once none waits
     bool is_idle() const; // no command is running or waiting
     int waiting() const;
-    bool is_waiting(CommandId id) const;
+    // Whether the command waits, and all that run before it are questions or may interleave, so that none changes
+    // what it asks about.
+    bool waits_behind_questions(CommandId id) const;
 
     struct Running {
         CommandId id;

@@ -5,7 +5,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr double share_between_tries = 0.05;
+constexpr uint64_t least_step = 2048;
 
 } // namespace
 
@@ -15,20 +15,19 @@ void EarlyQuestions::add(CommandId id, const QString& text)
     questions_.push_back({id, text});
 }
 
-std::optional<EarlyQuestions::Question> EarlyQuestions::next(double share,
+std::optional<EarlyQuestions::Question> EarlyQuestions::next(uint64_t tokens_read,
                                                              const std::function<bool(CommandId)>& waits)
 {
     const std::lock_guard lock(mutex_);
     std::erase_if(questions_, [&](const Question& question) { return !waits(question.id); });
-    const auto due = std::find_if(questions_.begin(), questions_.end(), [&](const Question& question) {
-        return question.tried_at < 0 || share >= question.tried_at + share_between_tries;
-    });
+    const auto due = std::find_if(questions_.begin(), questions_.end(),
+                                  [&](const Question& question) { return tokens_read >= question.next_at; });
     if (due == questions_.end()) return std::nullopt;
-    due->tried_at = share;
+    due->next_at = tokens_read + std::max(least_step, tokens_read / 4);
     return *due;
 }
 
-void EarlyQuestions::was_answered(CommandId id)
+void EarlyQuestions::forget(CommandId id)
 {
     const std::lock_guard lock(mutex_);
     std::erase_if(questions_, [&](const Question& question) { return question.id == id; });

@@ -1,8 +1,9 @@
-// The questions that wait while a document is read, and are answered from what was read so far. Added by the window's
-// thread, answered by the engine thread.
+// The questions that wait while a document is read, and are answered from what was read so far. Added by the
+// window's thread, answered by the engine thread.
 #pragma once
 
 #include <QString>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,14 +18,14 @@ public:
     struct Question {
         CommandId id = 0;
         QString text;
-        double tried_at = -1; // share of the documents that was read then
+        uint64_t next_at = 0; // tokens read when it is to be tried again
     };
 
     void add(CommandId id, const QString& text);
-    // The first question that is to be tried now that this share was read, 0 to 1: at once, and as long as nothing is
-    // found after every further twentieth. Forgets those that do not wait any more.
-    std::optional<Question> next(double share, const std::function<bool(CommandId)>& waits);
-    void was_answered(CommandId id);
+    // The first question that is to be tried now that so many tokens were read: at once, and then again whenever a
+    // quarter more was read, at least 2,048 tokens. Forgets those of which `waits` says that they do not wait.
+    std::optional<Question> next(uint64_t tokens_read, const std::function<bool(CommandId)>& waits);
+    void forget(CommandId id);
 
 private:
     std::mutex mutex_; // guards the member below

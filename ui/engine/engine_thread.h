@@ -96,7 +96,8 @@ public:
 
     void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
     void set_rereads(bool rereads); // whether questions read passages again (RereadMode::Auto)
-    // Whether their answers are then written from the sentences found alone (AnswerFrom::Auto), or from the cache, too.
+    // Whether their answers are then written from the sentences found alone (AnswerFrom::Auto), or from the cache,
+    // too.
     void set_answers_from_sentences(bool from_sentences);
     void
     set_writes_notes(bool writes_notes); // whether notes are written while documents are read, from the next on

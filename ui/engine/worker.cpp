@@ -1,6 +1,7 @@
 #include "ui/engine/worker.h"
 
 #include <QFileInfo>
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <sstream>
@@ -23,6 +24,8 @@
 namespace palimpsest::ui {
 namespace {
 
+constexpr int early_answer_tokens = 96; // reading waits for them
+
 engine::TokenRange token_range(const StreamRange& range)
 {
     return {static_cast<uint32_t>(range.first), static_cast<uint32_t>(range.last)};
@@ -35,6 +38,17 @@ std::pair<size_t, std::optional<int64_t>> end_of_stream(const storage::StoredSes
     const std::vector<storage::StreamPart>& parts = session.parts();
     const storage::StreamMessage* newest = parts.empty() ? nullptr : storage::message_in(parts.back());
     return {parts.size(), newest ? newest->id : std::nullopt};
+}
+
+// How many stored answers the last question has.
+uint64_t answers_to_last_question(const storage::StoredSession& session)
+{
+    const std::vector<storage::StreamPart>& parts = session.parts();
+    const storage::StreamMessage* asked = parts.size() < 2 ? nullptr : storage::message_in(parts[parts.size() - 2]);
+    if (!asked) return 0;
+    const auto all = session.store().conversations.messages(session.id());
+    return static_cast<uint64_t>(std::count_if(
+        all.begin(), all.end(), [&](const storage::Message& one) { return one.parent == asked->id; }));
 }
 
 // Lets a session write notes for the lifetime of this object.
@@ -70,12 +84,15 @@ EngineThread::Worker::~Worker()
     queue().close();
 }
 
-CommandId EngineThread::Worker::add(Activity activity, const QString& what, std::function<void(Worker&)> work)
+CommandId EngineThread::Worker::add(Activity activity, const QString& what, std::function<void(Worker&)> work,
+                                    bool is_question)
 {
-    return loop_.add([this, activity, what, work = std::move(work)] {
-        frames_.begin_activity(activity, what);
-        work(*this);
-    });
+    return loop_.add(
+        [this, activity, what, work = std::move(work)] {
+            frames_.begin_activity(activity, what);
+            work(*this);
+        },
+        is_question);
 }
 
 CommandId EngineThread::Worker::add_library_command(std::function<void(LibraryCommands&)> work,
@@ -88,10 +105,13 @@ CommandId EngineThread::Worker::add_library_command(std::function<void(LibraryCo
 CommandId EngineThread::Worker::ask(const QString& text, const NewSession& otherwise)
 {
     const bool waits = !queue().is_idle();
-    const CommandId id = add(Activity::Answering, text, [text, otherwise](Worker& worker) {
-        worker.ensure_session(otherwise);
-        worker.answer(text);
-    });
+    const CommandId id = add(
+        Activity::Answering, text,
+        [text, otherwise](Worker& worker) {
+            worker.ensure_session(otherwise);
+            worker.answer(text);
+        },
+        true);
     if (waits) {
         Q_EMIT owner_.question_queued(id, text);
         early_.add(id, text);
@@ -173,35 +193,48 @@ void EngineThread::Worker::progress(const storage::ReadingProgress& reading, con
     answer_early(reading);
 }
 
-// Answers a question that waits, from what was read so far. An error leaves it to wait; a device that fails here has
-// failed for the reading, too.
+// Answers a question that waits, from what was read so far. An error leaves it to wait; a device that fails here
+// has failed for the reading, too.
 void EngineThread::Worker::answer_early(const storage::ReadingProgress& reading)
-try {
+{
     storage::StoredSession* stored = open_.session();
     if (!stored || !stored->has_engine() || !stored->is_half_read()) return;
-    const auto waits = [this](CommandId id) { return queue().is_waiting(id); };
-    const auto question = early_.next(reading.share.value_or(0), waits);
+    const auto question = early_.next(reading.telemetry.tokens_seen,
+                                      [this](CommandId id) { return queue().waits_behind_questions(id); });
     if (!question) return;
-    stored->set_rereading(sampling_.rereading());
+    const auto give_up = [&](const Text& why) {
+        early_.forget(question->id);
+        note(why);
+    };
+    try {
+        answer_early(*stored, *question);
+    } catch (const Error& error) {
+        if (storage::is_device_loss(error)) throw;
+        give_up(sentence_of(error));
+    } catch (const std::exception& error) {
+        give_up(Text::verbatim(error.what()));
+    }
+}
+
+void EngineThread::Worker::answer_early(storage::StoredSession& session, const EarlyQuestions::Question& question)
+{
+    session.set_rereading(sampling_.rereading());
     engine::GenerateOptions options;
-    options.max_tokens = sampling_.max_tokens();
+    options.max_tokens = early_answer_tokens;
     options.stop = stop();
     options.token = [&](engine::TokenId) {
         loop_.run_interleaved();
-        return waits(question->id);
+        frames_.publish_frame_if_due();
+        return queue().waits_behind_questions(question.id);
     };
-    const auto answer = stored->answer_early(question->text.toStdString(), options);
+    const auto answer = session.answer_early(question.text.toStdString(), options);
     if (!answer) return;
-    early_.was_answered(question->id);
     EarlyReply reply{.text = text_of(answer->text), .quote = {}, .place = {}, .share = answer->share};
     if (const auto& quote = answer->support.quote) {
         reply.quote = text_of(quote->text);
         reply.place = text_of(storage::PassagePlaces(open_.store().library).name(quote->place, false));
     }
-    Q_EMIT owner_.question_answered_early(question->id, reply);
-} catch (const Error& error) {
-    if (storage::is_device_loss(error)) throw;
-    note(sentence_of(error));
+    Q_EMIT owner_.question_answered_early(question.id, reply);
 }
 
 // Called while a document is read.
@@ -431,9 +464,9 @@ void EngineThread::Worker::answer(const QString& text)
 void EngineThread::Worker::regenerate()
 {
     storage::StoredSession& session = open_.require_session();
-    run_turn({}, [&](const engine::GenerateOptions& options) {
-        return session.regenerate(sampling_.sampling(), options);
-    });
+    engine::SamplerOptions sampling = sampling_.sampling();
+    sampling.seed += answers_to_last_question(session); // the same seed would give the same words
+    run_turn({}, [&](const engine::GenerateOptions& options) { return session.regenerate(sampling, options); });
 }
 
 void EngineThread::Worker::run_turn(const QString& question, const Generate& generate)

@@ -36,7 +36,8 @@ public:
     ~Worker() override;
 
     // ---- called on the window's thread
-    CommandId add(Activity activity, const QString& what, std::function<void(Worker&)> work);
+    CommandId add(Activity activity, const QString& what, std::function<void(Worker&)> work,
+                  bool is_question = false);
     // `changes`: the session that the command changes; empty: none. If that session is open, the command does not
     // run in the middle of another one.
     CommandId add_library_command(std::function<void(LibraryCommands&)> work, const QString& changes = {});
@@ -89,6 +90,7 @@ private:
     void publish_new_parts();
     void publish_answer();
     void answer_early(const storage::ReadingProgress& reading);
+    void answer_early(storage::StoredSession& session, const EarlyQuestions::Question& question);
 
     void ensure_model();
     void ensure_session(const NewSession& otherwise);

@@ -21,11 +21,11 @@ struct Preferences {
     QString system; // the system prompt of new sessions; empty: none
     engine::SamplerOptions sampling;
     int max_tokens = 1024;
-    bool rereads = true;            // passages that a question is about and that are not held well are read again
+    bool rereads = true; // passages that a question is about and that are not held well are read again
     bool answers_from_sentences = true; // questions about a text are answered from the sentences found alone
-    bool writes_notes = false;      // notes are written while documents are read
-    bool suggests_questions = true; // in an empty chat, about a text with notes
-    bool enter_sends = true;        // false: Ctrl+Enter sends
+    bool writes_notes = false;          // notes are written while documents are read
+    bool suggests_questions = true;     // in an empty chat, about a text with notes
+    bool enter_sends = true;            // false: Ctrl+Enter sends
     Colours colours = Colours::AsDesktop;
     int text_percent = 100; // relative to the desktop's font size
     bool reduced_motion = false;

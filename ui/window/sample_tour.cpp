@@ -25,7 +25,8 @@ std::vector<TourStep> sample_tour(const TourAreas& areas)
          .do_offer = areas.read_sample},
         {.title = TourWords::tr("Questions and answers"),
          .text = TourWords::tr(
-             "Ask about what was read, also while it is still being read: the answer then comes from what was "
+             "Ask about what was read, also while it is still being read: a question is then answered from what "
+             "was "
              "read so far, and again at the end. Each answer tells how much of the document it rests on."),
          .area = areas.chat,
          .task = TourTask::Ask,

@@ -199,8 +199,8 @@ private:
         const bool may_be_apart = may_answer_apart(question, stream);
         options.needs_room = !may_be_apart;
         found.passages = plan_rereading(*store_, stream, session, question, options, means);
-        found.sentences =
-            std::make_unique<FoundSentences>(found.passages, question, *store_, encoder(), listener_->stop());
+        found.sentences = std::make_unique<FoundSentences>(
+            found.passages, storage::Question{question, means.before}, *store_, encoder(), listener_->stop());
         if (may_be_apart)
             found.passages.excerpts = storage::excerpts_for(found.passages, *found.sentences, answer_from());
         return found;
@@ -215,8 +215,8 @@ private:
     bool may_answer_apart(const std::string& question, const SessionStream& stream) const
     {
         const bool is_for_session = has_messages(stream.parts()) && storage::is_about_conversation(question);
-        return stands_alone() && (answer_from() == AnswerFrom::Passages ||
-                                  (answer_from() == AnswerFrom::Auto && !is_for_session));
+        return stands_alone() &&
+               (answer_from() == AnswerFrom::Passages || (answer_from() == AnswerFrom::Auto && !is_for_session));
     }
 
     // Tells what is read before the answer: passages, by the session, or excerpts of them alone.

@@ -249,7 +249,8 @@ private:
     void tell_support(StoredSession& session, const std::string& message, const std::string& answer,
                       ConsoleListener& listener, Console& console)
     {
-        const auto found = listener.take_found();
+        auto found = listener.take_found();
+        if (found && !session.was_written_apart()) found->excerpts.clear();
         const auto support = found ? session.support_of(answer, message, *found) : storage::AnswerSupport();
         write_support(console, common_.events, common_.json, support, session.store());
         if (!common_.json) return;
@@ -260,7 +261,7 @@ private:
     bool run_command(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
-        const std::vector<std::string> known = {"/answer", "/help", "/map",   "/memory", "/pin", "/policy",
+        const std::vector<std::string> known = {"/answer", "/help",   "/map",  "/memory", "/pin", "/policy",
                                                 "/quit",   "/reread", "/save", "/strip",  "/undo"};
         if (word == "/undo") {
             if (!session.store_turns()) {

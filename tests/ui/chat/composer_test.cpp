@@ -1,7 +1,7 @@
 // The composer: its keys, its queue of waiting questions, and long pastes, which never reach the text field.
-#include <QLabel>
 #include <QApplication>
 #include <QClipboard>
+#include <QLabel>
 #include <QMimeData>
 #include <QSignalSpy>
 #include <QTest>
@@ -9,6 +9,7 @@
 #include <QUrl>
 
 #include "tests/support/sanitized.h"
+#include "tests/ui/support/patience.h"
 #include "tests/ui/support/thread_clock.h"
 #include "ui/chat/composer.h"
 #include "ui/chat/question_field.h"
@@ -226,7 +227,7 @@ void ComposerTest::an_early_answer_stands_under_its_question()
                                    .quote = QStringLiteral("Tobias painted the door."),
                                    .place = QStringLiteral("Chapter II"),
                                    .share = 0.43});
-    QVERIFY(chips[1]->sizeHint().height() > height);
+    QVERIFY(test::eventually([&] { return chips[1]->sizeHint().height() > height; }));
     QString shown;
     for (const QLabel* label : chips[1]->findChildren<QLabel*>())
         shown += label->text() + QLatin1Char('\n');

@@ -29,6 +29,7 @@ private Q_SLOTS:
     void the_document_keeps_its_place_after_an_answer_data();
     void the_document_keeps_its_place_after_an_answer();
     void document_and_map_mark_the_same_sources();
+    void document_and_map_mark_what_an_answer_was_written_from();
     void the_sentence_under_an_answer_leads_to_its_place();
     void a_stored_session_has_memory_curves_when_opened();
     void a_copy_avoids_the_name_of_a_session_whose_removal_can_be_undone();
@@ -242,8 +243,27 @@ void AreasTest::the_document_keeps_its_place_after_an_answer()
     QCOMPARE(text().caret(), tokens / 2 + 5);
 }
 
+void AreasTest::document_and_map_mark_what_an_answer_was_written_from()
+{
+    read(alpha_);
+    program_->engine().ask(QStringLiteral("Who wrote it down?"));
+    QVERIFY(program_->settle());
+    const Provenance& provenance = *program_->facts()->turns[1].provenance;
+    QVERIFY(provenance.is_from_sources_alone);
+    QVERIFY(!provenance.sources.empty());
+    chat().perform(1, TurnAction::ShowSources);
+    QCOMPARE(program_->areas().map()->scene().marks.highlights.size(), provenance.sources.size());
+    for (const Provenance::Source& source : provenance.sources)
+        QVERIFY(text().describe(source.range.first).contains(QStringLiteral("the answer was written from it")));
+    const auto labels = program_->areas().document()->findChildren<QLabel*>();
+    QVERIFY(std::ranges::any_of(labels, [](const QLabel* label) {
+        return label->isVisible() && label->text().contains(QStringLiteral("from nothing else"));
+    }));
+}
+
 void AreasTest::document_and_map_mark_the_same_sources()
 {
+    program_->engine().set_answers_from_sentences(false);
     read(alpha_);
     program_->engine().ask(QStringLiteral("Who wrote it down?"));
     QVERIFY(program_->settle());

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
+#include <QSignalSpy>
 
 #include "storage/models/model_folders.h"
 #include "tests/support/project_folders.h"
@@ -159,7 +160,9 @@ void PicturesTest::a_reading_is_drawn()
         return is_read || (frame->activity == Activity::Reading && frame->share.value_or(0) > 0.3);
     };
     QVERIFY(test::eventually(is_under_way));
+    const QSignalSpy early(&program_->engine(), &EngineThread::question_answered_early);
     program_->say(QStringLiteral("Who kept the light first?"));
+    QVERIFY(test::eventually([&] { return early.count() > 0; }));
     keep(QStringLiteral("reading"));
     QVERIFY(program_->settle());
 }

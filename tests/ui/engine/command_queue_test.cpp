@@ -20,6 +20,7 @@ private Q_SLOTS:
     void a_stopped_command_may_continue_until_it_is_stopped_again();
     void a_closed_queue_ends_once_it_is_empty();
     void early_questions_are_tried_at_once_and_then_now_and_again();
+    void a_question_waits_behind_questions_or_behind_what_changes_the_session();
 };
 
 namespace {
@@ -51,10 +52,7 @@ void CommandQueueTest::a_waiting_command_can_be_cancelled()
 {
     CommandQueue queue;
     const CommandId first = queue.push(nothing()), second = queue.push(nothing());
-    QVERIFY(queue.is_waiting(first));
     QVERIFY(queue.cancel(first));
-    QVERIFY(!queue.is_waiting(first));
-    QVERIFY(queue.is_waiting(second));
     QVERIFY(!queue.cancel(first));
     QCOMPARE(queue.next()->id, second);
 }
@@ -153,24 +151,46 @@ void CommandQueueTest::early_questions_are_tried_at_once_and_then_now_and_again(
     EarlyQuestions questions;
     std::vector<CommandId> waiting = {1, 2, 3};
     const auto waits = [&](CommandId id) { return std::find(waiting.begin(), waiting.end(), id) != waiting.end(); };
-    const auto next = [&](double share) {
-        const auto question = questions.next(share, waits);
+    const auto next = [&](uint64_t tokens) {
+        const auto question = questions.next(tokens, waits);
         return question ? question->id : 0;
     };
     QCOMPARE(next(0), CommandId{0});
     questions.add(1, QStringLiteral("One?"));
     questions.add(2, QStringLiteral("Two?"));
-    QCOMPARE(next(0.1), CommandId{1});
-    QCOMPARE(next(0.1), CommandId{2});
-    QCOMPARE(next(0.12), CommandId{0});
-    QCOMPARE(next(0.16), CommandId{1}); // nothing was found before
-    questions.was_answered(1);
-    QCOMPARE(next(0.16), CommandId{2});
-    QCOMPARE(next(0.5), CommandId{2});
+    QCOMPARE(next(1000), CommandId{1});
+    QCOMPARE(next(1000), CommandId{2});
+    QCOMPARE(next(3000), CommandId{0});
+    QCOMPARE(next(3048), CommandId{1});
+    questions.forget(1);
+    QCOMPARE(next(100'000), CommandId{2});
+    QCOMPARE(next(124'999), CommandId{0});
+    QCOMPARE(next(125'000), CommandId{2});
     questions.add(3, QStringLiteral("Three?"));
     waiting = {3}; // the second was taken back
-    QCOMPARE(questions.next(0.9, waits)->text, QStringLiteral("Three?"));
-    QCOMPARE(next(0.99), CommandId{3});
+    QCOMPARE(questions.next(125'000, waits)->text, QStringLiteral("Three?"));
+}
+
+void CommandQueueTest::a_question_waits_behind_questions_or_behind_what_changes_the_session()
+{
+    CommandQueue queue;
+    const auto ask = [&] {
+        Command question = nothing();
+        question.is_question = true;
+        return queue.push(std::move(question));
+    };
+    const CommandId first = ask();
+    Command shorter = nothing();
+    shorter.may_interleave = [] { return true; };
+    queue.push(std::move(shorter));
+    const CommandId second = ask(), other = queue.push(nothing()), third = ask();
+    QVERIFY(queue.waits_behind_questions(first));
+    QVERIFY(queue.waits_behind_questions(second));
+    QVERIFY(!queue.waits_behind_questions(third)); // perhaps about another session
+    queue.cancel(other);
+    QVERIFY(queue.waits_behind_questions(third));
+    queue.cancel(second);
+    QVERIFY(!queue.waits_behind_questions(second));
 }
 
 } // namespace palimpsest::ui

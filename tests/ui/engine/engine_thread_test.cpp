@@ -249,13 +249,16 @@ void EngineThreadTest::a_question_that_waits_is_answered_from_what_was_read()
     engine_->ask(QStringLiteral("The door is green.")); // no question: the session answers it
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
-    QCOMPARE(told_->early.size(), size_t{1});
-    QCOMPARE(told_->early[0].first, asked);
-    const EarlyReply& reply = told_->early[0].second;
-    QVERIFY(!reply.text.isEmpty());
-    QCOMPARE(reply.quote, QStringLiteral("Tobias painted the door of the boathouse green."));
-    QVERIFY(!reply.place.isEmpty());
-    QVERIFY(reply.share > 0 && reply.share < 1);
+    QVERIFY(!told_->early.empty());
+    double share = 0;
+    for (const auto& [id, reply] : told_->early) { // it is answered again as more is read
+        QCOMPARE(id, asked);
+        QVERIFY(!reply.text.isEmpty());
+        QCOMPARE(reply.quote, QStringLiteral("Tobias painted the door of the boathouse green."));
+        QVERIFY(!reply.place.isEmpty());
+        QVERIFY(reply.share > share && reply.share < 1);
+        share = reply.share;
+    }
     QCOMPARE(told_->answers.size(), size_t{2}); // it was answered again at the end
     QCOMPARE(facts()->turns.size(), size_t{4});
 }

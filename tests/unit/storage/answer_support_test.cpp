@@ -28,7 +28,7 @@ struct Story : BookSession {
     }
     AnswerSupport support(const std::string& answer, const std::string& question)
     {
-        AnswerSupport support = support_of(answer, FoundSentences(found, question, store(), nullptr));
+        AnswerSupport support = support_of(answer, FoundSentences(found, {question}, store(), nullptr));
         if (support.quote) check_verbatim(*support.quote);
         return support;
     }
@@ -71,7 +71,7 @@ TEST_CASE("excerpts are the best sentences with their neighbours, verbatim, and 
     Story tested;
     const auto excerpts_for = [&](const std::string& question) {
         std::vector<std::string> texts;
-        for (const Quote& excerpt : FoundSentences(tested.found, question, tested.store(), nullptr).excerpts()) {
+        for (const Quote& excerpt : FoundSentences(tested.found, {question}, tested.store(), nullptr).excerpts()) {
             tested.check_verbatim(excerpt);
             texts.push_back(excerpt.text);
         }
@@ -117,7 +117,7 @@ TEST_CASE("a damaged text costs the quote, not the answer")
         Story tested;
         tested.store().database.sql().exec(
             (std::string("UPDATE document_blocks SET hash = hash + 1 WHERE kind = ") + kind).c_str());
-        const FoundSentences found(tested.found, "When did the boats come in?", tested.store(), nullptr);
+        const FoundSentences found(tested.found, {"When did the boats come in?"}, tested.store(), nullptr);
         CHECK_FALSE(support_of("At noon.", found).quote);
         CHECK(found.excerpts().empty());
     }

@@ -58,7 +58,11 @@ public:
         CHECK(progress.telemetry.tokens_seen == session.retention().tokens_seen);
         if (at_progress) at_progress();
     }
-    void found(const Rereading& passages, Store& /*store*/) override { rereadings.push_back(passages); }
+    void found(const Rereading& passages, Store& /*store*/) override
+    {
+        rereadings.push_back(passages);
+        if (at_found) at_found();
+    }
     void noted(const Note& note, Store& /*store*/) override
     {
         written.push_back(note);
@@ -70,7 +74,7 @@ public:
     std::vector<Rereading> rereadings;
     int reports = 0; // calls of progress()
     std::vector<Note> written;
-    std::function<void()> at_progress, at_note;
+    std::function<void()> at_progress, at_note, at_found;
 };
 
 inline std::string sixty_years()

@@ -1,9 +1,10 @@
-// Answers of stored sessions that an empty session writes from sentences alone: they do not depend on the cache, and
-// the session takes them in as its own.
+// Answers of stored sessions that an empty session writes from sentences alone: they do not depend on the cache,
+// and the session takes them in as its own.
 #include <algorithm>
 
 #include "storage/session/message_kind.h"
 #include "storage/session/passage_answer.h"
+#include "storage/transfer.h"
 #include "tests/unit/storage/book_session.h"
 
 using namespace palimpsest;
@@ -44,7 +45,8 @@ struct Talk : BookSession {
     StoredSession& session;
 };
 
-std::vector<engine::TokenId> answer_of(AnswerFrom from, const std::string& policy, const std::string& message = door)
+std::vector<engine::TokenId> answer_of(AnswerFrom from, const std::string& policy,
+                                       const std::string& message = door)
 {
     Talk talk(from, policy);
     return say(talk.session, message);
@@ -148,6 +150,48 @@ TEST_CASE("an answer from sentences that was stopped is taken in as far as it ca
     check_same(talk.open("book", options("treekv", AnswerFrom::Auto)), fresh.session);
 }
 
+TEST_CASE("an answer from sentences that was stopped before its first token changes nothing that is computed")
+{
+    const auto given = options("treekv", AnswerFrom::Auto);
+    Talk talk(AnswerFrom::Auto), other(AnswerFrom::Auto);
+    for (Talk* one : {&talk, &other}) {
+        std::stop_source stop;
+        auto some = tokens(tests::answer_tokens, stop.get_token());
+        one->listener.at_found = [&] { stop.request_stop(); };
+        CHECK(one->session.say(door, some).tokens.empty());
+        one->listener.at_found = {};
+        CHECK(say(one->session, "Who came by in the year 1750?").size() == tests::answer_tokens);
+    }
+    talk.session.strip();
+    StoredSession& again = talk.open("book", given); // from its text alone
+    check_same(again, other.session);
+    again.undo();
+    other.session.undo();
+    check_same(again, other.session);
+}
+
+TEST_CASE("a session with answers from sentences is the same from its text alone, and as a branch and an import")
+{
+    const auto given = options("treekv", AnswerFrom::Auto);
+    Talk talk(AnswerFrom::Auto), other(AnswerFrom::Auto);
+    for (Talk* one : {&talk, &other}) {
+        say(one->session, door);
+        say(one->session, "And was he proud of it?");
+    }
+    const auto file = talk.folder() / "exported.db";
+    export_session(talk.store().database, talk.session.id(), file);
+    CHECK(import_session(talk.store().database, file, "imported") == "imported");
+    fork_session(talk.store(), "book", "copy");
+    for (const char* name : {"imported", "copy", "book"}) {
+        INFO(name);
+        StoredSession& session = talk.open(name, given);
+        session.strip();
+        StoredSession& again = talk.open(name, given);
+        CHECK(again.tokens_fed_again() == again.stream().tokens());
+        check_same(again, other.session);
+    }
+}
+
 TEST_CASE("an answer from sentences ends where the session is full")
 {
     engine::SessionOptions all;
@@ -168,6 +212,29 @@ TEST_CASE("an answer from sentences ends where the session is full")
     CHECK(rest.tokens.empty());
 }
 
+TEST_CASE("an answer from sentences that is stopped before it begins leaves an incomplete chunk pending")
+{
+    engine::SessionOptions options;
+    options.budget = 64;
+    options.chunk = 16;
+    engine::Session session(tests::model(), options);
+    const auto& tokenizer = *tests::model()->tokenizer();
+    session.feed(tokenizer.encode("The light was kept.", true));
+    const auto pending = session.pending();
+    REQUIRE(pending > 0);
+    std::stop_source stop;
+    stop.request_stop();
+    const auto prompt = tokenizer.encode("The light", true);
+    const auto stopped = generate_apart(session, tests::model(), prompt, {}, tokens(5, stop.get_token()));
+    CHECK(stopped.end == engine::GenerateEnd::Cancelled);
+    CHECK(session.pending() == pending);
+    // An answer that ends at once does compute it, as catching up with a stored one does.
+    auto ending = tokens(5);
+    ending.is_end = [](engine::TokenId) { return true; };
+    CHECK(generate_apart(session, tests::model(), prompt, {}, ending).end == engine::GenerateEnd::EndOfText);
+    CHECK(session.pending() == 0);
+}
+
 TEST_CASE("a question that refers back is asked after the exchange that it refers to")
 {
     Talk talk(AnswerFrom::Auto);
@@ -182,7 +249,8 @@ TEST_CASE("a question that refers back is asked after the exchange that it refer
 
     const std::vector<std::string> texts = {"Tobias painted it.", "It was green."};
     const auto& chat_template = talk.session.chat_template();
-    const auto alone = prompt_apart(chat_template, {}, texts, "Who?"), after = prompt_apart(chat_template, before, texts, "Who?");
+    const auto alone = prompt_apart(chat_template, {}, texts, "Who?"),
+               after = prompt_apart(chat_template, before, texts, "Who?");
     const auto has = [](const auto& ids, const auto& part) {
         return std::search(ids.begin(), ids.end(), part.begin(), part.end()) != ids.end();
     };
@@ -250,13 +318,24 @@ TEST_CASE("what the session must answer is not answered early")
 
 TEST_CASE("messages are told apart by how they begin and end")
 {
-    for (const char* message : {"Who kept the light?", "\"Who kept it?\" ", "who kept the light", "Tell me about Tobias.",
-                                "Tobias, was he the keeper?", "\u8C01\u662F\u5B88\u706F\u4EBA\uFF1F", "?"})
+    for (const char* message :
+         {"Why?", "Who else?", "What about Ruth?", "Did he like London?", "Tell me more.", "And Ruth Adams?"})
+        CHECK_FALSE(stands_alone(message));
+    for (const char* message : {"Who painted the door of the boathouse?", "When did Ruth leave London?"})
+        CHECK(stands_alone(message));
+    for (const char* message :
+         {"Who kept the light?", "\"Who kept it?\" ", "who kept the light", "Tell me about Tobias.",
+          "Tobias, was he the keeper?", "\u8C01\u662F\u5B88\u706F\u4EBA\uFF1F", "?"})
         CHECK(is_question(message));
-    for (const char* message : {"", " ", "Thanks.", "Say that in German.", "I know who kept it.", "Whoever kept it."})
+    for (const char* message :
+         {"", " ", "Thanks.", "Say that in German.", "I know who kept it.", "Whoever kept it."})
         CHECK_FALSE(is_question(message));
-    for (const char* message : {"What is my brother called?", "What did you say of him?", "Where did we stop?", "Is it YOUR light?"})
+    for (const char* message :
+         {"What is my brother called?", "What did you say of him?", "Where did we stop?", "Is it YOUR light?"})
         CHECK(is_about_conversation(message));
-    for (const char* message : {"", "Who kept the light?", "Can you tell me who kept the light?", "Would you name him?", "Tell me his name."})
+    for (const char* message :
+         {"", "Who kept the light?", "Can you tell me who kept the light?", "Would you name him?",
+          "Tell me his name.", "Who found the gold mine?", "Which US president was it?", "Who was Charles I?",
+          "Who said \"I saw my brother\"?"})
         CHECK_FALSE(is_about_conversation(message));
 }

@@ -10,7 +10,6 @@ using namespace palimpsest;
 using namespace palimpsest::storage;
 using palimpsest::tests::BookSession;
 using palimpsest::tests::check_same;
-using palimpsest::tests::refusal;
 using palimpsest::tests::say;
 using palimpsest::tests::seeded;
 using palimpsest::tests::tokens;
@@ -59,7 +58,8 @@ std::string text_of(Store& store, const ReadAgain& part)
     std::string text;
     PassageIndex index(store.database);
     for (const StoredPassage& stored : index.all(part.document))
-        if (stored.first_token <= part.first_token && part.end_token <= stored.end_token) text += index.text(stored);
+        if (stored.first_token <= part.first_token && part.end_token <= stored.end_token)
+            text += index.text(stored);
     return text;
 }
 
