@@ -274,7 +274,9 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
                 throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("message {0}", message.id),
                             Text("it does not match its checksum"), Text("a copy would pass it off as genuine"));
             if (message.parent) message.parent = new_id(*message.parent);
-            new_ids[message.id] = add_message(id, message);
+            const int64_t made = add_message(id, message);
+            copy_provenance(message.id, made);
+            new_ids[message.id] = made;
         }
         uint64_t tokens = 0;
         for (StreamPart& part : stream(session)) {
@@ -381,6 +383,15 @@ void Conversations::add_read_again(int64_t message, const std::vector<ReadAgain>
         insert.bind(6, passage.held);
         insert.exec();
     }
+}
+
+void Conversations::copy_provenance(int64_t from, int64_t to)
+{
+    auto insert = db_.statement("INSERT INTO provenance(message, data, hash) "
+                                "SELECT ?, data, hash FROM provenance WHERE message = ?");
+    insert.bind(1, to);
+    insert.bind(2, from);
+    insert.exec();
 }
 
 // What these messages read again, by message and place.

@@ -77,8 +77,8 @@ public:
     std::optional<Error> remove(int64_t session);
     // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);
-    // Creates a session with the same stream, messages, pins, notes and fade record. The caller shares the
-    // checkpoints.
+    // Creates a session with the same stream, messages with their provenance, pins, notes and fade record. The
+    // caller shares the checkpoints.
     int64_t fork(int64_t session, const std::string& name) { return fork(session, name, std::nullopt); }
     // Like fork, but with only the stream before `message`. Pins that were set later count as set at its end.
     int64_t fork_before(int64_t session, const std::string& name, int64_t message)
@@ -126,6 +126,7 @@ private:
     void add_read_again(int64_t message, const std::vector<ReadAgain>& passages);
     std::map<int64_t, std::vector<ReadAgain>> read_again_by(const std::vector<int64_t>& messages);
     void load_read_again(std::vector<Message>& messages);
+    void copy_provenance(int64_t from, int64_t to); // of a message
     int64_t fork(int64_t session, const std::string& name, std::optional<int64_t> before);
 
     Database& db_;

@@ -225,6 +225,17 @@ CREATE TABLE notes(
 CREATE TEMP VIEW notes AS SELECT 0 AS session, 0 AS document, 0 AS first_token, 0 AS end_token, 0 AS first_byte,
     0 AS end_byte, 0 AS section, 0 AS origin, 0 AS repeats, '' AS text, '' AS refused, 0 AS tokens,
     0.0 AS seconds, 0 AS hash WHERE 0;
+)sql"},
+    // 5 -> 6
+    {.sql = R"sql(
+-- Where an answer comes from (storage/provenance.h).
+CREATE TABLE provenance(
+    message INTEGER PRIMARY KEY REFERENCES messages(id) ON DELETE CASCADE,
+    data    TEXT NOT NULL,             -- JSON
+    hash    INTEGER NOT NULL) STRICT;  -- of the data
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW provenance AS SELECT 0 AS message, '' AS data, 0 AS hash WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)

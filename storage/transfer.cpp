@@ -76,13 +76,18 @@ private:
                             "VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}, {2, &messages_}}},
                  session_, &messages_);
-            for (const auto& [old, made] : messages_)
+            for (const auto& [old, made] : messages_) {
                 copy({.select = "SELECT 0, message, at, document, first_token, end_token, held FROM read_again "
                                 "WHERE message = ?",
                       .insert = "INSERT INTO read_again(message, at, document, first_token, end_token, held) "
                                 "VALUES(?, ?, ?, ?, ?, ?)",
                       .renamed = {{1, &messages_}, {3, &documents_}}},
                      old, nullptr);
+                copy({.select = "SELECT 0, message, data, hash FROM provenance WHERE message = ?",
+                      .insert = "INSERT INTO provenance(message, data, hash) VALUES(?, ?, ?)",
+                      .renamed = {{1, &messages_}}},
+                     old, nullptr);
+            }
             copy({.select = "SELECT 0, session, idx, tokens, document, message, ids FROM stream WHERE session = ?",
                   .insert = "INSERT INTO stream(session, idx, tokens, document, message, ids) "
                             "VALUES(?, ?, ?, ?, ?, ?)",

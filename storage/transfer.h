@@ -8,8 +8,8 @@
 
 namespace palimpsest::storage {
 
-// Writes text, messages, snapshots, pins, notes and the fade record. Throws Error (Failed, PAL-DISK-03) if the file
-// exists. A failure leaves no file behind.
+// Writes text, messages with their provenance, snapshots, pins, notes and the fade record. Throws Error (Failed,
+// PAL-DISK-03) if the file exists. A failure leaves no file behind.
 void export_session(Database& database, int64_t session, const std::filesystem::path& file);
 
 // Imports the session of an exported file, under `name` if it is not empty. Returns the session's name. Throws

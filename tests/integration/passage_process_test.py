@@ -84,6 +84,10 @@ class PassageTest(SessionTest):
         self.assertEqual(first["answered_from"], "passages")
         stored = self.query("SELECT first_token, end_token FROM read_again ORDER BY message, at")
         self.assertEqual([list(tokens) for tokens in stored[:len(first["excerpts"])]], [e["tokens"] for e in first["excerpts"]])
+        # The window shows where its answers come from.
+        kept = [json.loads(data) for (data,) in self.query("SELECT data FROM provenance ORDER BY message")]
+        self.assertEqual([(p["quote"]["text"], p["sources_alone"], len(p["sources"])) for p in kept],
+                         [(t["quote"]["text"], t["answered_from"] == "passages", len(t["excerpts"])) for t in chat["turns"]])
         talk = lambda *more: self.document("chat", "--session", "told", "--max-tokens", "8", "--reread", "always", *more,
                                            stdin=b"Who trimmed the wick?\n")["turns"][0]
         other = talk("--answer-from", "session")

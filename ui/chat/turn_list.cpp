@@ -1,6 +1,7 @@
 #include "ui/chat/turn_list.h"
 
 #include "ui/base/quantity.h"
+#include "ui/base/utf8.h"
 
 #include <algorithm>
 
@@ -11,10 +12,13 @@ namespace {
 QStringList lines_of(const QuotedSentence& quote)
 {
     QStringList lines;
-    const QStringList missing(quote.unsupported.begin(), quote.unsupported.end());
+    QStringList missing;
+    for (const std::string& thing : quote.unsupported)
+        missing += text_of(thing);
     if (!missing.isEmpty())
         lines += TurnList::tr("Not in the passages that were found: %1").arg(missing.join(QStringLiteral(", ")));
-    lines += TurnList::tr("The document says: “%1” (%2)").arg(quote.text.simplified(), quote.place);
+    lines +=
+        TurnList::tr("The document says: “%1” (%2)").arg(text_of(quote.text).simplified(), text_of(quote.place));
     return lines;
 }
 

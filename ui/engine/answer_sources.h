@@ -37,9 +37,6 @@ public:
     void note_provenance();
 
 private:
-    Provenance coverage() const;
-    std::optional<QuotedSentence> quote_of(const std::string& question, const std::string& answer) const;
-    std::vector<Provenance::Source> sentences_of(const storage::Message& question) const;
     std::vector<Provenance::Source> sources_of(const storage::Message& question,
                                                std::span<const engine::TokenId> answer,
                                                const engine::SessionState& before) const;

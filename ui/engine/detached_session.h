@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/session/store.h"
-#include "ui/engine/session_facts.h"
 
 namespace palimpsest::ui {
 
@@ -30,7 +28,6 @@ struct DetachedSession {
     bool is_saved = true;
     std::unique_ptr<UnsavedStore> unsaved{};
     std::optional<TextOnlySession> text_only{};
-    std::map<int64_t, Provenance> provenances{}; // by answer
 };
 
 } // namespace palimpsest::ui

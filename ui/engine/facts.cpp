@@ -193,7 +193,7 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
 }
 
 SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why,
-                          DocumentStretches& stretches)
+                          const std::map<int64_t, Provenance>& provenances, DocumentStretches& stretches)
 {
     SessionFacts facts{.id = session.id,
                        .name = text_of(session.name),
@@ -207,7 +207,7 @@ SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& s
                        .text_only = why,
                        .has_begun = true};
     tell_settings(facts, session);
-    Teller(facts, store, {}, stretches).tell(store.conversations.stream(session.id), [](size_t) {
+    Teller(facts, store, provenances, stretches).tell(store.conversations.stream(session.id), [](size_t) {
         return nullptr;
     });
     for (const DocumentPart& document : facts.documents)

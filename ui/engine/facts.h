@@ -17,7 +17,7 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
 // Collects the facts of a session whose model is unavailable, from stored data only; `why` becomes text_only.
 // Throws the errors of storage.
 SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why,
-                          DocumentStretches& stretches);
+                          const std::map<int64_t, Provenance>& provenances, DocumentStretches& stretches);
 
 // Returns how many tokens of the documents are among the first `computed` tokens of the stream.
 uint64_t document_tokens_read(const std::vector<DocumentPart>& documents, uint64_t computed);

@@ -74,7 +74,7 @@ std::shared_ptr<const SessionFacts> OpenSession::facts()
 {
     if (text_only_)
         return std::make_shared<const SessionFacts>(
-            stored_facts(text_only_->session, database_.store(), shown(text_only_->why), stretches_));
+            stored_facts(text_only_->session, database_.store(), shown(text_only_->why), provenances_, stretches_));
     if (!session_) return nullptr;
     SessionFacts facts = facts_of(*session_, store(), is_saved_, provenances_, stretches_);
     if (!is_saved_) facts.id = -unsaved_->number;
@@ -126,6 +126,7 @@ void OpenSession::open(const storage::SessionInfo& session)
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::Failed) throw;
         text_only_ = TextOnlySession{session, why_text_only(session, error)};
+        provenances_ = storage::Provenances(database_.store().database).of(session.id);
         return;
     }
     open_with_engine(session.name, resume_options(), true);
@@ -136,6 +137,7 @@ void OpenSession::open_with_engine(const std::string& name, const storage::Store
     const storage::ScopedValue opening(opening_, QString::fromStdString(name));
     session_ = std::make_unique<storage::StoredSession>(store_for(saved), name, options, listener_);
     is_saved_ = saved;
+    provenances_ = storage::Provenances(store().database).of(session_->id());
 }
 
 DetachedSession OpenSession::detach()
@@ -147,7 +149,7 @@ DetachedSession OpenSession::detach()
     session_.reset();
     detached.unsaved = std::move(unsaved_);
     detached.text_only = std::exchange(text_only_, std::nullopt);
-    detached.provenances = std::exchange(provenances_, {});
+    provenances_.clear();
     stretches_.forget();
     is_saved_ = true;
     return detached;
@@ -163,11 +165,11 @@ void OpenSession::reopen(DetachedSession previous)
         const storage::ScopedValue opening(opening_, QString::fromStdString(info.name));
         if (previous.text_only) {
             text_only_ = TextOnlySession{info, previous.text_only->why};
+            provenances_ = storage::Provenances(database_.store().database).of(info.id);
         } else {
             model_.use_for(info);
             open_with_engine(info.name, resume_options(), previous.is_saved);
         }
-        provenances_ = std::move(previous.provenances);
         return; // ids are unique
     }
 }
@@ -203,7 +205,8 @@ void OpenSession::rename(const std::string& name)
 
 void OpenSession::set_provenance(int64_t answer, Provenance provenance)
 {
-    provenances_[answer] = std::move(provenance);
+    const Provenance& known = provenances_[answer] = std::move(provenance);
+    storage::Provenances(store().database).put(answer, known);
 }
 
 } // namespace palimpsest::ui

@@ -58,6 +58,8 @@ public:
     void discard();                       // deletes a session into which nothing was read. REQUIRES: session()
     void close();                         // without storing pending turns
     void rename(const std::string& name); // REQUIRES: is_saved
+    // Stored with the answer. Throws Error (PAL-DISK-01, PAL-DB) if that fails; it is then known until another
+    // session is opened.
     void set_provenance(int64_t answer, Provenance provenance);
 
 private:

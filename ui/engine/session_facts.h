@@ -12,6 +12,7 @@
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/notes/note.h"
+#include "storage/provenance.h"
 
 namespace palimpsest::storage {
 struct RetentionReport;
@@ -19,42 +20,13 @@ struct RetentionReport;
 
 namespace palimpsest::ui {
 
-// A half-open range of stream indices.
-struct StreamRange {
-    uint64_t first = 0, last = 0;
-    bool operator==(const StreamRange&) const = default;
-};
-
-// The sentence of a document that supports an answer best.
-struct QuotedSentence {
-    QString text;                     // verbatim
-    QString place;                    // the title of its section, else of its document
-    StreamRange range;                // of the document in the stream
-    std::vector<QString> unsupported; // names and numbers of the answer that no passage has which was found
-};
+using storage::Provenance, storage::QuotedSentence, storage::StreamRange;
 
 // An answer to a question that waits, from what was read so far of a document.
 struct EarlyReply {
     QString text;
     QString quote, place; // the sentence that supports it best, and where it stands; empty: none
     double share = 0;     // of the documents that was read, 0 to 1
-};
-
-// Provenance of one answer: how much was read when it was given, and which passages it attended to.
-struct Provenance {
-    uint64_t tokens_in_input = 0, tokens_read = 0; // tokens of documents
-    int32_t budget = 0;
-    struct Source {
-        StreamRange range;
-        double weight = 0; // share of the answer's attention to documents
-        double held = 0;   // share of the range's (layer, KV head, token) triples that were kept
-        bool read_again =
-            false; // its tokens were read again for the question; `range` is their place in the document
-    };
-    std::vector<Source> sources; // heaviest first; empty if the attention could not be traced
-    // The answer was written from its sources alone: they are all, they were read again, and have equal weights.
-    bool is_from_sources_alone = false;
-    std::optional<QuotedSentence> quote{};
 };
 
 // What a question read again of the documents.
@@ -72,7 +44,7 @@ struct Turn {
     StreamRange range;                         // in the stream
     std::vector<QString> earlier;              // older answers to the same question, oldest first
     std::optional<ReadAgainNote> read_again{}; // of an answer: what was read again for it; absent: nothing
-    std::optional<Provenance> provenance;      // only of answers given since the session was opened
+    std::optional<Provenance> provenance;      // of an answer, if it is known
     bool damaged = false;
 };
 

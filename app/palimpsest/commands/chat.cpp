@@ -18,6 +18,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
+#include "storage/session/answer_provenance.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/document.h"
 #include "storage/session/listener.h"
@@ -252,9 +253,19 @@ private:
         auto found = listener.take_found();
         if (found && !session.was_written_apart()) found->excerpts.clear();
         const auto support = found ? session.support_of(answer, message, *found) : storage::AnswerSupport();
+        keep_provenance(session, support, console);
         write_support(console, common_.events, common_.json, support, session.store());
         if (!common_.json) return;
         add_support(turns_.back(), found ? &*found : nullptr, support, &session.store());
+    }
+
+    void keep_provenance(StoredSession& session, const storage::AnswerSupport& support, Console& console)
+    try {
+        if (const auto turn = storage::last_turn(session))
+            storage::Provenances(session.store().database)
+                .put(turn->answer.id, storage::provenance_of(session, *turn, support));
+    } catch (const Error& error) {
+        write_note(console, common_.events, sentence_of(error));
     }
 
     // Returns false to quit.

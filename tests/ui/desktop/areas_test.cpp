@@ -307,7 +307,8 @@ void AreasTest::the_sentence_under_an_answer_leads_to_its_place()
     const Turn& answer = program_->facts()->turns[1];
     QVERIFY(answer.provenance && answer.provenance->quote);
     const QuotedSentence& quote = *answer.provenance->quote;
-    QVERIFY2(chat().turns().notes(1).contains(quote.text.simplified()), qPrintable(chat().turns().notes(1)));
+    QVERIFY2(chat().turns().notes(1).contains(QString::fromStdString(quote.text).simplified()),
+             qPrintable(chat().turns().notes(1)));
     const auto is_marked = [&] {
         return text().describe(quote.range.first).contains(QStringLiteral("supports the answer best"));
     };

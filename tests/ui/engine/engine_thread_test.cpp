@@ -218,7 +218,7 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
             tools.store.library.text(document, first == 0 ? 0 : ends[first - 1], ends.back()));
     });
     QVERIFY(wait_until_idle());
-    QVERIFY2(text.contains(quote.text), qPrintable(text));
+    QVERIFY2(text.contains(QString::fromStdString(quote.text)), qPrintable(text));
 
     engine_->set_answers_from_sentences(false);
     engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
@@ -232,6 +232,14 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
     engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
     QVERIFY(wait_until_idle());
     QVERIFY(!facts()->turns[5].read_again);
+
+    const auto before = facts();
+    start(QString(engine_->database()));
+    engine_->open_session(QStringLiteral("Ashford"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->turns.size(), before->turns.size());
+    for (size_t i = 0; i < before->turns.size(); ++i)
+        QVERIFY(facts()->turns[i].provenance == before->turns[i].provenance);
 }
 
 void EngineThreadTest::a_question_that_waits_is_answered_from_what_was_read()
