@@ -170,14 +170,9 @@ Scores scores_of(Database& database, const Question& question, std::span<const i
 
 bool Question::refers_back() const
 {
-    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
-                                             "that", "their", "them", "there", "these", "they", "this", "those"};
     const auto words = words_in(text);
-    const auto is_pronoun = [&](std::string_view word) {
-        return std::find(std::begin(pronouns), std::end(pronouns), plain_word(word)) != std::end(pronouns);
-    };
-    const bool goes_on = !words.empty() && plain_word(words[0]) == "and";
-    return goes_on || (names_in(text).empty() && std::any_of(words.begin(), words.end(), is_pronoun));
+    const auto refers = [](std::string_view word) { return is_pronoun(plain_word(word)); };
+    return go_on(words) || (names_in(text).empty() && std::any_of(words.begin(), words.end(), refers));
 }
 
 double Question::weight_of_before() const

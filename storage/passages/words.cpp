@@ -1,6 +1,7 @@
 #include "storage/passages/words.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace palimpsest::storage {
 namespace {
@@ -76,6 +77,20 @@ bool begins_with_capital(std::string_view word)
     const bool is_greek = character >= 0x386 && character <= 0x3AB && character != 0x390;
     const bool is_cyrillic = character >= 0x400 && character <= 0x42F;
     return has_two_bytes && (is_latin || is_extended || is_greek || is_cyrillic);
+}
+
+bool is_pronoun(std::string_view word)
+{
+    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
+                                             "that", "their", "them", "there", "these", "they", "this", "those"};
+    return std::find(std::begin(pronouns), std::end(pronouns), word) != std::end(pronouns);
+}
+
+bool go_on(const std::vector<std::string_view>& words)
+{
+    if (words.empty()) return false;
+    const std::string first = plain_word(words[0]);
+    return first == "and" || first == "und";
 }
 
 size_t end_of_words(std::string_view text, size_t most)

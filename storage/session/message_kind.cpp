@@ -27,7 +27,7 @@ bool is_one_of(const std::string_view (&words)[n], std::string_view word)
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// What stands between double quotation marks is somebody else's.
+// Leaves out what stands between double quotation marks: it is somebody else's.
 std::string without_quotations(std::string_view text)
 {
     std::string out;
@@ -78,14 +78,12 @@ bool is_about_conversation(std::string_view message)
 
 bool stands_alone(std::string_view question)
 {
-    constexpr std::string_view pronouns[] = {"he",   "her",   "hers", "him",   "his",   "it",   "its",  "she",
-                                             "that", "their", "them", "there", "these", "they", "this", "those"};
     constexpr size_t least_words = 2; // of content
-    const auto words = small_words(question);
-    const bool has_pronoun =
-        std::any_of(words.begin(), words.end(), [&](const std::string& word) { return is_one_of(pronouns, word); });
-    const bool goes_on = !words.empty() && (words[0] == "and" || words[0] == "und");
-    return !has_pronoun && !goes_on && word_query(question.substr(0, most_bytes)).words.size() >= least_words;
+    const std::string_view read = question.substr(0, most_bytes);
+    const auto words = words_in(read);
+    const auto refers = [](std::string_view word) { return is_pronoun(plain_word(word)); };
+    return std::none_of(words.begin(), words.end(), refers) && !go_on(words) &&
+           word_query(read).words.size() >= least_words;
 }
 
 } // namespace palimpsest::storage
