@@ -15,6 +15,7 @@
 #include "storage/hash.h"
 #include "storage/library.h"
 #include "storage/packing.h"
+#include "storage/provenance.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -275,7 +276,7 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
                             Text("it does not match its checksum"), Text("a copy would pass it off as genuine"));
             if (message.parent) message.parent = new_id(*message.parent);
             const int64_t made = add_message(id, message);
-            copy_provenance(message.id, made);
+            Provenances(db_).copy(message.id, made);
             new_ids[message.id] = made;
         }
         uint64_t tokens = 0;
@@ -383,15 +384,6 @@ void Conversations::add_read_again(int64_t message, const std::vector<ReadAgain>
         insert.bind(6, passage.held);
         insert.exec();
     }
-}
-
-void Conversations::copy_provenance(int64_t from, int64_t to)
-{
-    auto insert = db_.statement("INSERT INTO provenance(message, data, hash) "
-                                "SELECT ?, data, hash FROM provenance WHERE message = ?");
-    insert.bind(1, to);
-    insert.bind(2, from);
-    insert.exec();
 }
 
 // What these messages read again, by message and place.

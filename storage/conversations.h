@@ -126,7 +126,6 @@ private:
     void add_read_again(int64_t message, const std::vector<ReadAgain>& passages);
     std::map<int64_t, std::vector<ReadAgain>> read_again_by(const std::vector<int64_t>& messages);
     void load_read_again(std::vector<Message>& messages);
-    void copy_provenance(int64_t from, int64_t to); // of a message
     int64_t fork(int64_t session, const std::string& name, std::optional<int64_t> before);
 
     Database& db_;

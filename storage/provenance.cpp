@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "engine/session/session_options.h"
 #include "storage/conversations.h"
 #include "storage/hash.h"
 
@@ -12,6 +13,8 @@ namespace palimpsest::storage {
 namespace {
 
 using nlohmann::json;
+
+constexpr int most_bytes = 1 << 18; // of a row; a sentence and some numbers take a hundredth of that
 
 int64_t hash_of(const std::string& data)
 {
@@ -45,41 +48,63 @@ std::string data_of(const Provenance& from)
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Reads what data_of() writes. Throws json::exception.
+// Reads what data_of() writes: rows of an imported session may hold anything. Throws json::exception.
 class Reader {
 public:
     explicit Reader(uint64_t stream_tokens) : stream_tokens_(stream_tokens) {}
 
+    // Absent if something in it is impossible.
     std::optional<Provenance> read(const std::string& data)
     {
         const json all = json::parse(data);
-        Provenance from{.tokens_in_input = all.at("tokens_in_input").get<uint64_t>(),
-                        .tokens_read = all.at("tokens_read").get<uint64_t>(),
-                        .budget = all.at("budget").get<int32_t>(),
+        Provenance from{.tokens_in_input = tokens(all.at("tokens_in_input")),
+                        .tokens_read = tokens(all.at("tokens_read")),
+                        .budget = static_cast<int32_t>(number(all.at("budget"), engine::no_budget)),
                         .is_from_sources_alone = all.at("sources_alone").get<bool>()};
+        require(from.tokens_read <= from.tokens_in_input && all.at("sources").size() <= most_sources);
         for (const json& source : all.at("sources"))
-            from.sources.push_back({.range = range_of(source.at("tokens")),
-                                    .weight = source.at("weight").get<double>(),
-                                    .held = source.at("held").get<double>(),
+            from.sources.push_back({.range = range(source.at("tokens")),
+                                    .weight = share(source.at("weight")),
+                                    .held = share(source.at("held")),
                                     .read_again = source.at("read_again").get<bool>()});
         if (const auto quote = all.find("quote"); quote != all.end())
             from.quote = QuotedSentence{.text = quote->at("text").get<std::string>(),
                                         .place = quote->at("place").get<std::string>(),
-                                        .range = range_of(quote->at("tokens")),
+                                        .range = range(quote->at("tokens")),
                                         .unsupported = quote->at("unsupported").get<std::vector<std::string>>()};
-        return is_beyond_ ? std::nullopt : std::optional(std::move(from));
+        return is_possible_ ? std::optional(std::move(from)) : std::nullopt;
     }
 
 private:
-    StreamRange range_of(const json& tokens)
+    void require(bool holds) { is_possible_ = is_possible_ && holds; }
+
+    uint64_t number(const json& value, uint64_t most)
     {
-        const StreamRange range{tokens.at(0).get<uint64_t>(), tokens.at(1).get<uint64_t>()};
-        if (range.first > range.last || range.last > stream_tokens_) is_beyond_ = true;
+        require(value.is_number_unsigned() && value.get<uint64_t>() <= most);
+        return is_possible_ ? value.get<uint64_t>() : 0;
+    }
+
+    uint64_t tokens(const json& value) { return number(value, stream_tokens_); }
+
+    double share(const json& value)
+    {
+        constexpr double most = 1 + 1e-6; // sums of shares are rounded
+        const double number = value.get<double>();
+        require(number >= 0 && number <= most);
+        return number;
+    }
+
+    StreamRange range(const json& value)
+    {
+        const StreamRange range{tokens(value.at(0)), tokens(value.at(1))};
+        require(range.first <= range.last);
         return range;
     }
 
+    static constexpr size_t most_sources = 256; // far more than are ever read again
+
     const uint64_t stream_tokens_;
-    bool is_beyond_ = false;
+    bool is_possible_ = true;
 };
 
 } // namespace
@@ -97,6 +122,15 @@ void Provenances::put(int64_t answer, const Provenance& provenance)
     });
 }
 
+void Provenances::copy(int64_t from, int64_t to)
+{
+    auto insert = db_.statement("INSERT INTO provenance(message, data, hash) "
+                                "SELECT ?, data, hash FROM provenance WHERE message = ?");
+    insert.bind(1, to);
+    insert.bind(2, from);
+    insert.exec();
+}
+
 std::map<int64_t, Provenance> Provenances::of(int64_t session)
 {
     uint64_t stream_tokens = 0;
@@ -108,12 +142,13 @@ std::map<int64_t, Provenance> Provenances::of(int64_t session)
                                    "JOIN messages ON messages.id = message WHERE session = ?");
         query.bind(1, session);
         while (query.executeStep()) {
+            if (query.getColumn(1).getBytes() > most_bytes) continue;
             const std::string data = query.getColumn(1).getString();
             if (hash_of(data) != query.getColumn(2).getInt64()) continue;
             try {
                 if (auto read = Reader(stream_tokens).read(data))
                     all.emplace(query.getColumn(0).getInt64(), std::move(*read));
-            } catch (const json::exception&) { // of a newer version
+            } catch (const json::exception&) { // not what put() writes
             }
         }
         return all;

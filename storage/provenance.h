@@ -45,13 +45,15 @@ struct Provenance {
     bool operator==(const Provenance&) const = default;
 };
 
-// That of the answers in the database, one row each (docs/formats.md, provenance). Forks and exports copy it.
+// The provenance of stored answers, one row each (docs/formats.md, provenance). An answer that could not be stored
+// when it was given has none.
 class Provenances {
 public:
     explicit Provenances(Database& database) : db_(database) {}
 
     void put(int64_t answer, const Provenance& provenance); // replaces the answer's
-    // By answer. A row that is damaged, or that names tokens beyond the session's stream, is left out.
+    void copy(int64_t from, int64_t to);                    // of an answer to its copy, within a transaction
+    // By answer. A row that is damaged, too large, or impossible (tokens beyond the session's stream) is left out.
     std::map<int64_t, Provenance> of(int64_t session);
 
 private:

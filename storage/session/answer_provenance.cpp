@@ -50,7 +50,7 @@ std::optional<StoredTurn> last_turn(StoredSession& session)
     const std::vector<StreamPart>& parts = session.parts();
     if (parts.size() < 2) return std::nullopt;
     const auto asked = message_id(parts[parts.size() - 2]), answered = message_id(parts.back());
-    if (!asked || !answered) return std::nullopt;
+    if (!asked || !answered || session.waiting_message(parts.size() - 1)) return std::nullopt;
     auto question = session.store().conversations.message(*asked);
     auto answer = session.store().conversations.message(*answered);
     if (!question || !answer) return std::nullopt;

@@ -16,7 +16,7 @@ struct StoredTurn {
     Message question, answer;
 };
 
-// The question and the answer that end the stream; absent if they are not stored.
+// The question and the answer that end the stream; absent if they are not stored, or not as they are now.
 std::optional<StoredTurn> last_turn(StoredSession& session);
 
 // A document, or a passage of one that the last question read again.

@@ -239,6 +239,19 @@ nlohmann::ordered_json Rereading::json(Store& store) const
             {"seconds", seconds}};
 }
 
+Rereading read_again_by(const Message& message, Store& store)
+{
+    Rereading found;
+    std::set<std::pair<int64_t, int64_t>> known; // document, index
+    for (const ReadAgain& part : message.read_again)
+        for (const StoredPassage& passage : PassageIndex(store.database).all(part.document)) {
+            const bool is_read = passage.first_token < part.end_token && part.first_token < passage.end_token;
+            if (is_read && known.emplace(passage.document, passage.index).second)
+                found.read.push_back({passage, part.held});
+        }
+    return found;
+}
+
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
                          std::string_view question, const RereadOptions& options, const FindingMeans& means)
 {

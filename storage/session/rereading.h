@@ -88,6 +88,9 @@ struct Rereading {
 Rereading plan_rereading(Store& store, const SessionStream& stream, const engine::Session& session,
                          std::string_view question, const RereadOptions& options, const FindingMeans& means);
 
+// The passages that a stored message has read again, whole or some sentences of them.
+Rereading read_again_by(const Message& message, Store& store);
+
 // The last two stored messages of the user, for FindingMeans::before; empty if there are none.
 std::string asked_before(Store& store, const SessionStream& stream);
 

@@ -40,6 +40,7 @@ bool is_document(const StreamPart& part)
 
 engine::GenerateResult SessionTurns::say(const std::string& message, const engine::GenerateOptions& options)
 {
+    was_written_apart_ = false;
     if (!fallback_.run([&] { return feeder_.finish_question(options.stop); })) {
         context_.listener.note(Text("the previous question is not fully read yet; send the new one again"));
         return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
@@ -311,6 +312,7 @@ engine::GenerateResult SessionTurns::regenerate(const engine::SamplerOptions& sa
                                                 const engine::GenerateOptions& options)
 {
     journal_.require_stored();
+    was_written_apart_ = false;
     const size_t question = last_question();
     Turn* turn = nullptr;
     const auto is_unstored = [&] { return !turn || !turn->stored; };

@@ -8,8 +8,8 @@
 
 #include "engine/session/attention_trace.h"
 #include "storage/session/answer_provenance.h"
+#include "ui/engine/heaviest_passages.h"
 #include "ui/engine/memory_left.h"
-#include "ui/engine/provenance.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -30,6 +30,12 @@ bool fits_context(const engine::Session& session, uint64_t turn_tokens)
     return options.budget == engine::no_budget || static_cast<uint64_t>(options.budget) + turn_tokens <= context;
 }
 
+Text sentence_of(const std::exception& error)
+{
+    const auto* known = dynamic_cast<const Error*>(&error);
+    return known ? palimpsest::sentence_of(*known) : Text::verbatim(error.what());
+}
+
 } // namespace
 
 void AnswerSources::keep_state(engine::Session& session)
@@ -42,6 +48,23 @@ void AnswerSources::keep_state(engine::Session& session)
     }
 }
 
+storage::AnswerSupport AnswerSources::support_of(const storage::StoredTurn& turn)
+{
+    if (found_ && found_->question == 0) found_->question = turn.question.id;
+    const bool is_of_question = found_ && found_->question == turn.question.id;
+    return open_.require_session().support_of(
+        turn.answer.text, turn.question.text,
+        is_of_question ? found_->passages : storage::read_again_by(turn.question, open_.store()));
+}
+
+bool AnswerSources::may_be_traced(const storage::StoredTurn& turn)
+{
+    const engine::Session& session = open_.require_session().session();
+    const uint64_t tokens = turn.question.ids.size() + turn.answer.ids.size();
+    const bool is_long = !turn.question.read_again.empty() && !fits_context(session, tokens);
+    return !is_long && may_trace(session, tokens);
+}
+
 void AnswerSources::note_provenance()
 try {
     const auto before = std::exchange(before_turn_, std::nullopt);
@@ -49,21 +72,16 @@ try {
     if (listener_.stop().stop_requested()) return;
     const auto turn = storage::last_turn(session);
     if (!turn) return;
-    const storage::Message &question = turn->question, &answer = turn->answer;
-    const auto support =
-        found_ ? session.support_of(answer.text, question.text, *found_) : storage::AnswerSupport();
-    Provenance provenance = storage::provenance_of(session, *turn, support);
-    open_.set_provenance(answer.id, provenance); // even if tracing fails
-    const uint64_t turn_tokens = question.ids.size() + answer.ids.size();
-    const bool is_long = !question.read_again.empty() && !fits_context(session.session(), turn_tokens);
-    if (provenance.is_from_sources_alone || !before || is_long || !may_trace(session.session(), turn_tokens))
-        return;
-    provenance.sources = sources_of(question, answer.ids, *before);
-    open_.set_provenance(answer.id, std::move(provenance));
-} catch (const Error& error) {
-    listener_.note(sentence_of(error));
+    Provenance provenance = storage::provenance_of(session, *turn, support_of(*turn));
+    try {
+        if (!provenance.is_from_sources_alone && before && may_be_traced(*turn))
+            provenance.sources = sources_of(turn->question, turn->answer.ids, *before);
+    } catch (const std::exception& error) {
+        listener_.note(sentence_of(error));
+    }
+    open_.set_provenance(turn->answer.id, std::move(provenance));
 } catch (const std::exception& error) {
-    listener_.note(Text::verbatim(error.what()));
+    listener_.note(sentence_of(error));
 }
 
 std::vector<Provenance::Source> AnswerSources::sources_of(const storage::Message& question,

@@ -1,4 +1,4 @@
-#include "ui/engine/provenance.h"
+#include "ui/engine/heaviest_passages.h"
 
 #include <algorithm>
 
@@ -70,6 +70,7 @@ std::vector<Provenance::Source> heaviest_passages(const std::vector<engine::Atte
     double all = 0;
     for (const Attended& token : tokens)
         all += token.weight;
+    if (!(all > 0)) return {};
     const std::vector<double> sums = sums_of_passages(tokens);
     std::vector<size_t> order(tokens.size());
     for (size_t i = 0; i < order.size(); ++i)

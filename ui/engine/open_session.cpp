@@ -126,7 +126,7 @@ void OpenSession::open(const storage::SessionInfo& session)
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::Failed) throw;
         text_only_ = TextOnlySession{session, why_text_only(session, error)};
-        provenances_ = storage::Provenances(database_.store().database).of(session.id);
+        load_provenances(session.id);
         return;
     }
     open_with_engine(session.name, resume_options(), true);
@@ -137,7 +137,16 @@ void OpenSession::open_with_engine(const std::string& name, const storage::Store
     const storage::ScopedValue opening(opening_, QString::fromStdString(name));
     session_ = std::make_unique<storage::StoredSession>(store_for(saved), name, options, listener_);
     is_saved_ = saved;
-    provenances_ = storage::Provenances(store().database).of(session_->id());
+    load_provenances(session_->id());
+}
+
+// A session opens without them, too.
+void OpenSession::load_provenances(int64_t session)
+try {
+    provenances_.clear();
+    provenances_ = storage::Provenances(store().database).of(session);
+} catch (const Error& error) {
+    listener_.note(sentence_of(error));
 }
 
 DetachedSession OpenSession::detach()
@@ -165,7 +174,7 @@ void OpenSession::reopen(DetachedSession previous)
         const storage::ScopedValue opening(opening_, QString::fromStdString(info.name));
         if (previous.text_only) {
             text_only_ = TextOnlySession{info, previous.text_only->why};
-            provenances_ = storage::Provenances(database_.store().database).of(info.id);
+            load_provenances(info.id);
         } else {
             model_.use_for(info);
             open_with_engine(info.name, resume_options(), previous.is_saved);

@@ -65,6 +65,7 @@ public:
 private:
     storage::Store& store_for(bool saved);
     void open_with_engine(const std::string& name, const storage::StoredOptions& options, bool saved);
+    void load_provenances(int64_t session);
     storage::StoredOptions resume_options() const;
 
     UserDatabase& database_;

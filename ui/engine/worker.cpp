@@ -352,6 +352,7 @@ void EngineThread::Worker::discard_session()
 void EngineThread::Worker::replace_session(const std::function<void()>& open_another)
 {
     DetachedSession previous = open_.detach();
+    sources_.forget_found();
     try {
         open_another();
     } catch (...) {
@@ -456,7 +457,7 @@ void EngineThread::Worker::change_and_publish(const std::function<void()>& chang
 void EngineThread::Worker::answer(const QString& text)
 {
     storage::StoredSession& session = open_.require_session();
-    sources_.set_found(std::nullopt);
+    sources_.forget_found();
     run_turn(text,
              [&](const engine::GenerateOptions& options) { return session.say(text.toStdString(), options); });
 }
@@ -473,7 +474,7 @@ void EngineThread::Worker::run_turn(const QString& question, const Generate& gen
 {
     frames_.begin_answer();
     Q_EMIT owner_.question_begun(loop_.running(), question);
-    sources_.clear();
+    sources_.begin_turn();
     storage::StoredSession& session = open_.require_session();
     session.choose_sampling(sampling_.sampling());
     session.set_rereading(sampling_.rereading());

@@ -209,6 +209,7 @@ private:
     {
         const bool were_waiting = session.why_waiting().has_value();
         listener.take_found(); // of a turn that failed
+        const size_t parts_before = session.parts().size();
         AnswerText text(session.tokenizer(), common_.stop);
         const auto show = [&] {
             const std::string part = text.fresh();
@@ -234,7 +235,8 @@ private:
             console.out << '\n';
             finish_output(console.out);
         }
-        tell_support(session, message, text.text(), listener, console);
+        if (session.parts().size() > parts_before) // it was not stopped before its turn began
+            tell_support(session, message, text.text(), listener, console);
         if (session.why_waiting().has_value())
             write_note(console, common_.events, sentence_of(not_saved(session)));
         else if (were_waiting)

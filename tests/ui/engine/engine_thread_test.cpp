@@ -27,6 +27,7 @@ private Q_SLOTS:
     void cleanup();
     void a_question_about_a_document_is_answered();
     void a_question_reads_what_is_forgotten_again();
+    void where_answers_come_from_is_kept_with_them();
     void a_question_that_waits_is_answered_from_what_was_read();
     void a_session_is_the_same_after_a_restart();
     void an_answer_is_stopped_and_regenerated();
@@ -59,6 +60,7 @@ private Q_SLOTS:
 
 private:
     QString book(int copies = 1) const; // path of a file with the beginning of the sample, `copies` times
+    QString book_with_door() const;
     std::shared_ptr<const SessionFacts> facts() const { return told_->facts(); }
     QString failure() const { return told_->failure(); }
     void start(const QString& database);
@@ -135,6 +137,16 @@ void EngineThreadTest::begin(const QString& name, const QString& policy, int cop
     QCOMPARE(failure(), QString());
 }
 
+// A fact, and then so much text that a small cache forgets it.
+QString EngineThreadTest::book_with_door() const
+{
+    QFile file(folder_.filePath(QStringLiteral("door.md"))), rest(book(4));
+    if (!file.open(QIODevice::WriteOnly) || !rest.open(QIODevice::ReadOnly)) qFatal("cannot write the book");
+    file.write("Tobias painted the door of the boathouse green.\n\n");
+    file.write(rest.readAll());
+    return file.fileName();
+}
+
 void EngineThreadTest::init()
 {
     start(folder_.filePath(QStringLiteral("%1.db").arg(++number_)));
@@ -178,18 +190,11 @@ void EngineThreadTest::a_question_about_a_document_is_answered()
 
 void EngineThreadTest::a_question_reads_what_is_forgotten_again()
 {
-    QFile file(folder_.filePath(QStringLiteral("forgotten.md")));
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write("Tobias painted the door of the boathouse green.\n\n");
-    QFile rest(book(4));
-    QVERIFY(rest.open(QIODevice::ReadOnly));
-    file.write(rest.readAll());
-    file.close();
     engine_->begin_session({.name = QStringLiteral("Ashford"),
                             .policy = QStringLiteral("streaming"),
                             .budget = QStringLiteral("512"),
                             .chunk = 128},
-                           {file.fileName()});
+                           {book_with_door()});
     QVERIFY(wait_until_idle());
     engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
     QVERIFY(wait_until_idle());
@@ -232,27 +237,46 @@ void EngineThreadTest::a_question_reads_what_is_forgotten_again()
     engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
     QVERIFY(wait_until_idle());
     QVERIFY(!facts()->turns[5].read_again);
+}
 
+void EngineThreadTest::where_answers_come_from_is_kept_with_them()
+{
+    engine_->begin_session({.name = QStringLiteral("Ashford"), .budget = QStringLiteral("512"), .chunk = 128},
+                           {book_with_door()});
+    engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    const auto first = facts()->turns[1].provenance;
+    QVERIFY(first && first->quote && first->is_from_sources_alone);
+    engine_->regenerate(); // another answer quotes from the same passages
+    QVERIFY(wait_until_idle());
+    QVERIFY(facts()->turns[1].provenance && facts()->turns[1].provenance->quote);
+    engine_->ask(QStringLiteral("What was in the seventeenth volume?"));
+    engine_->undo();
+    engine_->regenerate(); // and not from what was found for another question
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->turns.size(), size_t{2});
+    QVERIFY(facts()->turns[1].provenance && facts()->turns[1].provenance->is_from_sources_alone);
+    QVERIFY(facts()->turns[1].provenance->quote);
+    QVERIFY(facts()->turns[1].provenance->quote->range.last < 300); // of the passage with the door
+    engine_->set_answers_from_sentences(false);
+    engine_->ask(QStringLiteral("What was in the seventeenth volume?"));
+    QVERIFY(wait_until_idle());
     const auto before = facts();
     start(QString(engine_->database()));
     engine_->open_session(QStringLiteral("Ashford"));
     QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->turns.size(), before->turns.size());
-    for (size_t i = 0; i < before->turns.size(); ++i)
-        QVERIFY(facts()->turns[i].provenance == before->turns[i].provenance);
+    QCOMPARE(facts()->turns.size(), size_t{4});
+    for (const size_t answer : {1, 3}) {
+        QVERIFY(facts()->turns[answer].provenance && !facts()->turns[answer].provenance->sources.empty());
+        QVERIFY(facts()->turns[answer].provenance == before->turns[answer].provenance);
+    }
 }
 
 void EngineThreadTest::a_question_that_waits_is_answered_from_what_was_read()
 {
-    QFile file(folder_.filePath(QStringLiteral("early.md")));
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write("Tobias painted the door of the boathouse green.\n\n");
-    QFile rest(book(4));
-    QVERIFY(rest.open(QIODevice::ReadOnly));
-    file.write(rest.readAll());
-    file.close();
     engine_->begin_session({.name = QStringLiteral("Ashford"), .budget = QStringLiteral("512"), .chunk = 128},
-                           {file.fileName()});
+                           {book_with_door()});
     const quint64 asked = engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
     engine_->ask(QStringLiteral("The door is green.")); // no question: the session answers it
     QVERIFY(wait_until_idle());
@@ -732,6 +756,7 @@ void EngineThreadTest::the_open_session_stays_open_if_a_document_cannot_be_impor
     QVERIFY(!facts()->saved);
     QCOMPARE(facts()->turns.size(), size_t{4});
     QCOMPARE(facts()->turns[1].text, answer);
+    QVERIFY(facts()->turns[1].provenance);
     engine_->close_session();
     QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
 }
@@ -850,6 +875,7 @@ void EngineThreadTest::a_session_without_its_model_is_shown_as_text()
         QCOMPARE(facts()->tokens_read, before->tokens_read);
         QCOMPARE(facts()->turns.size(), size_t{2});
         QCOMPARE(facts()->turns[1].text, before->turns[1].text);
+        QVERIFY(facts()->turns[1].provenance && facts()->turns[1].provenance == before->turns[1].provenance);
         QCOMPARE(facts()->options.budget, before->options.budget);
         QVERIFY(!engine_->frame()->kept);
         QCOMPARE(told_->models.size(), size_t{1}); // the loaded model stays

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "ui/engine/failure.h"
-#include "ui/engine/provenance.h"
+#include "ui/engine/heaviest_passages.h"
 
 namespace palimpsest::ui {
 

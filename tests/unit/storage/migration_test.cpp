@@ -12,6 +12,7 @@
 #include "storage/backup_files.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
+#include "storage/provenance.h"
 #include "storage/schema.h"
 #include "storage/snapshots.h"
 #include "storage/transfer.h"
@@ -304,6 +305,7 @@ TEST_CASE("an older database is read without migration, and an older export is i
         Database reader(sample.file(), Database::Access::Read);
         check_content(reader, schema);
         CHECK(Conversations(reader).pins(1).empty());
+        CHECK(Provenances(reader).of(1).empty());
         CHECK(version_of(reader.sql()) == schema);
     }
     {

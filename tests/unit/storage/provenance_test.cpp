@@ -1,6 +1,9 @@
 // Where answers come from is kept with them: by copies, branches and exports, until they are taken back.
 #include "storage/provenance.h"
 
+#include <span>
+
+#include "storage/hash.h"
 #include "storage/session/answer_provenance.h"
 #include "storage/transfer.h"
 #include "tests/unit/storage/book_session.h"
@@ -86,19 +89,59 @@ TEST_CASE("an answer that is taken back takes its provenance with it")
     CHECK(book.store().database.sql().execAndGet("SELECT count(*) FROM provenance").getInt() == 1);
 }
 
-TEST_CASE("a provenance that is damaged or names tokens beyond the stream is left out")
+TEST_CASE("a provenance that does not match its checksum is left out")
 {
     AnsweredBook book;
-    Provenance beyond = book.second;
-    for (const StreamRange range : {StreamRange{3, 100000}, {9, 3}, {UINT64_MAX, UINT64_MAX}}) {
-        beyond.sources = {{.range = range}};
-        book.all().put(book.answers[1], beyond);
-        CHECK(book.of("book") == std::vector<Provenance>{book.first});
-    }
-    beyond.sources.clear();
-    beyond.quote = QuotedSentence{.range = {0, 100000}};
-    book.all().put(book.answers[1], beyond);
-    CHECK(book.of("book") == std::vector<Provenance>{book.first});
     book.store().database.sql().exec("UPDATE provenance SET data = replace(data, '30', '31')");
-    CHECK(book.of("book").empty());
+    CHECK(book.of("book") == std::vector<Provenance>{book.second});
+}
+
+TEST_CASE("a provenance of an imported session that is impossible is left out")
+{
+    AnsweredBook book;
+    SQLite::Database& sql = book.store().database.sql();
+    const std::string genuine = sql.execAndGet("SELECT data FROM provenance ORDER BY message LIMIT 1").getString();
+    const auto left_with = [&](const std::string& data) {
+        SQLite::Statement update(sql, "UPDATE provenance SET data = ?, hash = ? WHERE message = ?");
+        update.bind(1, data);
+        update.bind(2, hash64(std::as_bytes(std::span(data))));
+        update.bind(3, book.answers[0]);
+        update.exec();
+        return book.of("book").size();
+    };
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        std::string data = genuine;
+        REQUIRE(data.find(from) != std::string::npos);
+        return data.replace(data.find(from), from.size(), to);
+    };
+    CHECK(left_with(genuine) == 2);
+    std::string many = "[";
+    for (int i = 0; i < 257; ++i)
+        many += R"({"held":0,"read_again":false,"tokens":[3,9],"weight":0},)";
+    many.back() = ']';
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"[3,9]", "[3,100000]"},
+                                   {"[3,9]", "[9,3]"},
+                                   {"[3,9]", "[-1,9]"},
+                                   {"[3,9]", "[3,1e300]"},
+                                   {"[3,9]", "[3]"},
+                                   {"[12,12]", "[18446744073709551615,18446744073709551615]"},
+                                   {"[12,12]", "[18446744073709551616,18446744073709551616]"},
+                                   {"\"budget\":24", "\"budget\":-24"},
+                                   {"\"budget\":24", "\"budget\":1e300"},
+                                   {"\"tokens_read\":30", "\"tokens_read\":41"},
+                                   {"\"tokens_read\":30", "\"tokens_read\":null"},
+                                   {"0.75", "7.5"},
+                                   {"0.75", "-0.75"},
+                                   {"0.75", "\"much\""},
+                                   {"\"sources\":[", "\"sources\":" + many + ",\"other\":["},
+                                   {"CHAPTER I", std::string(1 << 18, 'I')},
+                                   {"\"unsupported\":[", "\"unsupported\":[7,"},
+                                   {"}", "]"}}) {
+        INFO(to.substr(0, 80));
+        CHECK(left_with(changed(from, to)) == 1);
+    }
+    CHECK(left_with("") == 1);
+    CHECK(left_with("[]") == 1);
+    CHECK(left_with(std::string(100000, '[')) == 1);
+    CHECK(left_with(genuine) == 2);
 }
