@@ -1,12 +1,9 @@
 #include "storage/provenance.h"
 
-#include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "engine/session/session_options.h"
-#include "storage/conversations.h"
 #include "storage/hash.h"
 
 namespace palimpsest::storage {
@@ -131,11 +128,8 @@ void Provenances::copy(int64_t from, int64_t to)
     insert.exec();
 }
 
-std::map<int64_t, Provenance> Provenances::of(int64_t session)
+std::map<int64_t, Provenance> Provenances::of(int64_t session, uint64_t stream_tokens)
 {
-    uint64_t stream_tokens = 0;
-    for (const StreamPart& part : Conversations(db_).stream(session))
-        stream_tokens += tokens_of(part);
     return db_.guarded([&] {
         std::map<int64_t, Provenance> all;
         auto query = db_.statement("SELECT message, data, provenance.hash FROM provenance "

@@ -54,7 +54,7 @@ public:
     void put(int64_t answer, const Provenance& provenance); // replaces the answer's
     void copy(int64_t from, int64_t to);                    // of an answer to its copy, within a transaction
     // By answer. A row that is damaged, too large, or impossible (tokens beyond the session's stream) is left out.
-    std::map<int64_t, Provenance> of(int64_t session);
+    std::map<int64_t, Provenance> of(int64_t session, uint64_t stream_tokens);
 
 private:
     Database& db_;

@@ -144,7 +144,10 @@ void OpenSession::open_with_engine(const std::string& name, const storage::Store
 void OpenSession::load_provenances(int64_t session)
 try {
     provenances_.clear();
-    provenances_ = storage::Provenances(store().database).of(session);
+    uint64_t tokens = 0;
+    for (const storage::StreamPart& part : store().conversations.stream(session))
+        tokens += tokens_of(part);
+    provenances_ = storage::Provenances(store().database).of(session, tokens);
 } catch (const Error& error) {
     listener_.note(sentence_of(error));
 }

@@ -305,7 +305,7 @@ TEST_CASE("an older database is read without migration, and an older export is i
         Database reader(sample.file(), Database::Access::Read);
         check_content(reader, schema);
         CHECK(Conversations(reader).pins(1).empty());
-        CHECK(Provenances(reader).of(1).empty());
+        CHECK(Provenances(reader).of(1, UINT64_MAX).empty());
         CHECK(version_of(reader.sql()) == schema);
     }
     {

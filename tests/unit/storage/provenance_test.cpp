@@ -33,7 +33,10 @@ struct AnsweredBook : BookSession {
     std::vector<Provenance> of(const std::string& name)
     {
         std::vector<Provenance> ordered;
-        for (auto& [answer, provenance] : all().of(id(name)))
+        uint64_t tokens = 0;
+        for (const StreamPart& part : store().conversations.stream(id(name)))
+            tokens += tokens_of(part);
+        for (auto& [answer, provenance] : all().of(id(name), tokens))
             ordered.push_back(std::move(provenance));
         return ordered;
     }
