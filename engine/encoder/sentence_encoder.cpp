@@ -5,6 +5,7 @@
 
 #include "engine/encoder/encoder_change.h"
 #include "engine/model/config/limits.h"
+#include "engine/model/files/content_hash.h"
 #include "engine/model/files/mapped_file.h"
 #include "kernels/base/error.h"
 
@@ -65,33 +66,41 @@ std::unique_ptr<SentenceEncoder> SentenceEncoder::open(const std::filesystem::pa
     return std::unique_ptr<SentenceEncoder>(new SentenceEncoder(open_encoder_folder(folder), backend));
 }
 
-std::unique_ptr<SentenceEncoder> SentenceEncoder::open(const std::filesystem::path& folder,
-                                                       kernels::Backend& backend,
-                                                       const std::filesystem::path& change)
+SentenceEncoder::SentenceEncoder(EncoderFolder folder, kernels::Backend& backend)
+    : backend_(backend), folder_(std::move(folder)), tokenizer_(std::move(folder_.vocabulary)),
+      model_(model_with(folder_.tensors))
 {
-    EncoderFolder opened = open_encoder_folder(folder);
-    const auto file = MappedFile::open(change, limits::file_bytes, ErrorCode::ModelS1);
-    opened.tensors = changed(opened.tensors, file);
-    file->check_unchanged();
-    return std::unique_ptr<SentenceEncoder>(new SentenceEncoder(std::move(opened), backend));
 }
 
-SentenceEncoder::SentenceEncoder(EncoderFolder folder, kernels::Backend& backend)
-    : folder_(std::move(folder)), tokenizer_(std::move(folder_.vocabulary)),
-      model_(folder_.config, folder_.tensors, backend, batch_tokens + folder_.max_tokens)
+std::unique_ptr<BertModel> SentenceEncoder::model_with(const BertTensors& tensors) const
 {
+    return std::make_unique<BertModel>(folder_.config, tensors, backend_, batch_tokens + folder_.max_tokens);
+}
+
+void SentenceEncoder::change(const std::filesystem::path& change)
+{
+    const auto file = MappedFile::open(change, limits::file_bytes, ErrorCode::ModelS1);
+    BertTensors tensors = changed(folder_.tensors, file);
+    ContentHash hash;
+    hash.add(std::as_bytes(std::span(folder_.identity)));
+    hash.add(file->bytes());
+    std::string identity = hash.hex();
+    file->check_unchanged();
+    model_ = model_with(tensors);
+    folder_.tensors = std::move(tensors);
+    folder_.identity = std::move(identity);
 }
 
 std::vector<float> SentenceEncoder::encode(std::span<const std::string_view> texts, const std::stop_token& stop)
 {
-    const StopScope scope(model_, stop);
+    const StopScope scope(*model_, stop);
     std::vector<float> out;
     out.reserve(texts.size() * static_cast<size_t>(width()));
     TextBatch batch;
     for (size_t i = 0; i < texts.size(); ++i) {
         batch.add(tokenizer_.encode(texts[i], max_tokens()));
         if (std::ssize(batch.ids) < batch_tokens && i + 1 < texts.size()) continue;
-        const std::span<const float> states = model_.run(batch.ids, batch.lengths);
+        const std::span<const float> states = model_->run(batch.ids, batch.lengths);
         if (stop.stop_requested()) return {};
         append_embeddings(states, batch.lengths, out);
         batch.clear();

@@ -29,14 +29,15 @@ public:
     // encode() runs. The weights stay in the mapped file. Throws Error as open_encoder_folder does, and Error
     // (Resources).
     static std::unique_ptr<SentenceEncoder> open(const std::filesystem::path& folder, kernels::Backend& backend);
-    // The same with a change of its weights (engine/encoder/encoder_change.h); identity() stays that of the folder.
-    static std::unique_ptr<SentenceEncoder> open(const std::filesystem::path& folder, kernels::Backend& backend,
-                                                 const std::filesystem::path& change);
+    // Changes the weights (engine/encoder/encoder_change.h), and with them identity(). Throws Error as changed()
+    // does, and Error (Resources); then nothing is changed.
+    void change(const std::filesystem::path& change);
 
     int32_t width() const { return folder_.config.width; }
     // Tokens of a text that count, special ones included; what follows is cut off.
     int32_t max_tokens() const { return folder_.max_tokens; }
-    // Equal for equal files: 32 hex digits. Embeddings of encoders with different ones must not be compared.
+    // Equal for equal files and changes: 32 hex digits. Embeddings of encoders with different ones must not be
+    // compared.
     const std::string& identity() const { return folder_.identity; }
 
     // The embeddings, [texts, width], each of length 1. An empty text has that of its two special tokens. The bits
@@ -47,12 +48,14 @@ public:
 
 private:
     SentenceEncoder(EncoderFolder folder, kernels::Backend& backend);
+    std::unique_ptr<BertModel> model_with(const BertTensors& tensors) const;
     void append_embeddings(std::span<const float> states, std::span<const int32_t> lengths,
                            std::vector<float>& out) const;
 
+    kernels::Backend& backend_;
     EncoderFolder folder_;
     WordPiece tokenizer_;
-    BertModel model_;
+    std::unique_ptr<BertModel> model_;
 };
 
 } // namespace palimpsest::engine

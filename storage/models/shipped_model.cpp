@@ -23,7 +23,7 @@ std::filesystem::path shipped_model()
     return found.empty() ? program_folder().parent_path() / name : found;
 }
 
-std::filesystem::path shipped_question_change(const std::string& encoder)
+std::filesystem::path shipped_encoder_change(const std::string& encoder)
 {
     return find_shipped("share/palimpsest/encoder/" + encoder + ".safetensors");
 }

@@ -10,8 +10,8 @@ namespace palimpsest::storage {
 // The model; it is very small. The path in the folder above the program's if no folder has it.
 std::filesystem::path shipped_model();
 
-// What changes a sentence encoder, by its identity, where it encodes questions (engine/encoder/encoder_change.h):
-// it was trained on questions about books (resources/encoder/README.md). Empty: there is none for this encoder.
-std::filesystem::path shipped_question_change(const std::string& encoder);
+// The change of a sentence encoder, by its identity (engine/encoder/encoder_change.h), that was trained on
+// questions about books (resources/encoder/README.md). Empty: there is none for this encoder.
+std::filesystem::path shipped_encoder_change(const std::string& encoder);
 
 } // namespace palimpsest::storage

@@ -31,9 +31,11 @@ PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& liste
         return nullptr;
     }
     try {
-        encoder_->change_questions(shipped_question_change(encoder_->identity()));
+        if (const auto change = shipped_encoder_change(encoder_->identity()); !change.empty())
+            encoder_->change(change);
     } catch (const Error& error) {
-        listener.note(Text("questions are encoded as passages are, and fewer are found: {0}", sentence_of(error)));
+        listener.note(Text("the sentence encoder is used without its change for books, and less is found: {0}",
+                           sentence_of(error)));
     }
     return encoder_.get();
 }

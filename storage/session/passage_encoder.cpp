@@ -44,16 +44,9 @@ kernels::Backend* shared_by_encoder(const engine::Model& model)
 }
 
 PassageEncoder::PassageEncoder(const std::filesystem::path& folder, kernels::Backend* backend)
-    : folder_(folder), own_(backend ? nullptr : kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""})),
-      backend_(backend ? *backend : *own_), encoder_(engine::SentenceEncoder::open(folder, backend_))
+    : own_(backend ? nullptr : kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""})),
+      encoder_(engine::SentenceEncoder::open(folder, backend ? *backend : *own_))
 {
-}
-
-void PassageEncoder::change_questions(const std::filesystem::path& change)
-{
-    auto changed = change.empty() ? nullptr : engine::SentenceEncoder::open(folder_, backend_, change);
-    // The folder may have been replaced meanwhile.
-    if (!changed || changed->identity() == identity()) asker_ = std::move(changed);
 }
 
 int64_t PassageEncoder::missing(Database& database, int64_t document)
@@ -105,8 +98,7 @@ QuestionMeaning PassageEncoder::meaning_of(const Question& question, const std::
 {
     const double weight = question.weight_of_before();
     const std::string_view texts[] = {question.text, question.before};
-    std::vector<float> all =
-        (asker_ ? *asker_ : *encoder_).encode(std::span(texts).first(weight > 0 ? 2 : 1), stop);
+    std::vector<float> all = encode(std::span(texts).first(weight > 0 ? 2 : 1), stop);
     if (weight == 0 || all.empty()) return {.encoder = identity(), .embedding = std::move(all)};
     const auto width = static_cast<size_t>(encoder_->width());
     double squares = 0;

@@ -26,10 +26,8 @@ public:
     // `backend`: a CPU backend to share, which must outlive this; null: one of its own. Throws Error as
     // engine::SentenceEncoder::open does.
     PassageEncoder(const std::filesystem::path& folder, kernels::Backend* backend);
-    // From now on, questions are encoded with this change of the weights (engine/encoder/encoder_change.h); empty:
-    // with those for passages, as at first. Throws Error as engine::SentenceEncoder::open does, and then changes
-    // nothing.
-    void change_questions(const std::filesystem::path& change);
+    // As engine::SentenceEncoder::change: what was stored until now counts as missing.
+    void change(const std::filesystem::path& change) { encoder_->change(change); }
 
     const std::string& identity() const { return encoder_->identity(); }
     // How many passages of the document, if it is indexed, have no embeddings yet.
@@ -48,11 +46,8 @@ public:
     QuestionMeaning meaning_of(const Question& question, const std::stop_token& stop = {});
 
 private:
-    const std::filesystem::path folder_;
     std::unique_ptr<kernels::Backend> own_; // null: the backend is shared
-    kernels::Backend& backend_;
     std::unique_ptr<engine::SentenceEncoder> encoder_;
-    std::unique_ptr<engine::SentenceEncoder> asker_; // for questions; null: the encoder
 };
 
 } // namespace palimpsest::storage

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Trains what changes a sentence encoder where it encodes questions about books.
+"""Trains the change of a sentence encoder that finds passages of books for questions about them.
 
-    train.py ENCODER BOOKS OUT.safetensors [--rank 8] [--epochs 2] [--rate 3e-5] [--temperature 0.03] [--cache FILE]
+    train.py ENCODER BOOKS OUT.safetensors [--rank 32] [--epochs 2] [--rate 3e-5] [--temperature 0.05] [--cache FILE] [--keep FILE]
 
 ENCODER is the folder that packaging/get-model --encoder installs, BOOKS the folder of the training split's texts. Needs
-what requirements.txt says; about ten minutes on two cores.
+what requirements.txt says; about an hour on two cores.
 
-A passage is cut into windows as the program cuts it, about 30 tokens from every sentence on, and the windows are encoded once, with the
-weights as they are. Only the question's side is trained, with two questions for each passage (questions.jsonl): the likelihood of the window
-of its evidence that is nearest, against the windows of the book's other passages and the evidence of the batch's other questions. What
-was learnt is reduced to its largest singular values and written as engine/encoder/encoder_change.h reads it. The word
-embeddings stay as they are.
+A passage is cut into windows as the program cuts it, about 30 tokens from every sentence on. A question (questions.jsonl has two
+for each passage) is to be nearer to a window of its evidence than to the evidence of the batch's other questions, and than to one
+window for each of these questions that looks like its evidence: one of the nearest of the same book's other passages, which are sought
+anew in each pass over the questions (Karpukhin et al. 2020, section 3.2; Xiong et al. 2021). What was learnt is reduced to its largest singular
+values and written as engine/encoder/encoder_change.h reads it. The word embeddings stay as they are.
 """
 import argparse
 import json
@@ -28,6 +28,7 @@ from transformers import AutoModel, AutoTokenizer
 HERE = Path(__file__).resolve().parent
 WINDOW = 130  # characters
 BATCH = 32
+HARD = 6  # of so many nearest wrong windows one is shown
 ABBREVIATION = re.compile(r"\b(Mr|Mrs|Dr|St|Miss|Capt|Col|Gen|Lieut|Rev|Hon|Prof|[A-Z])\.\s*$")
 
 
@@ -108,31 +109,42 @@ class Examples:
             line["wrong"] = [w for own in of_book[line["book"]] if own is not line["own"] for w in own]
 
 
-def loss_of(encoder, embeddings, lines, batch, temperature):
+def is_left_out(name):
+    """Whether the change leaves out this tensor: word, position and type embeddings, and the pooler, which is not used."""
+    return "pooler" in name or (name.startswith("embeddings.") and "LayerNorm" not in name)
+
+
+def hard_window(question, line, embeddings):
+    """One of the windows of the book's other passages that look most like the evidence."""
+    wrong = line["wrong"]
+    nearest = (embeddings[wrong] @ question).topk(min(HARD, len(wrong))).indices
+    return wrong[int(random.choice(nearest))]
+
+
+def loss_of(encoder, texts, embeddings, lines, batch, temperature):
     asked = encoder([lines[i]["questions"][kind] for i, kind in batch], 64)
-    evidence = F.normalize(torch.stack([embeddings[lines[i]["right"]].mean(0) for i, _ in batch]), dim=-1)
-    between = asked @ evidence.T / temperature
-    total = 0
-    for row, (i, _) in enumerate(batch):
-        line = lines[i]
-        right = (embeddings[line["right"]] @ asked[row] / temperature).max()
-        others = between[row][torch.tensor([j != i for j, _ in batch])]
-        wrong = torch.cat([embeddings[line["wrong"]] @ asked[row] / temperature, others])
-        total = total + torch.logsumexp(torch.cat([right[None], wrong]), 0) - right
-    return total / len(batch)
+    evidence = [random.choice(lines[i]["right"]) for i, _ in batch]
+    hard = [hard_window(question, lines[i], embeddings) for question, (i, _) in zip(asked.detach(), batch)]
+    likeness = asked @ encoder([texts[w] for w in evidence + hard], 96).T / temperature
+    same = torch.tensor([[j == i and column != row for column, (j, _) in enumerate(batch)] for row, (i, _) in enumerate(batch)])
+    likeness[:, :len(batch)] = likeness[:, :len(batch)].masked_fill(same, -1e4)
+    return F.cross_entropy(likeness, torch.arange(len(batch)))
 
 
-def train(encoder, embeddings, lines, options):
-    parameters = list(encoder.net.parameters())
+def train(encoder, examples, options):
+    for name, parameter in encoder.net.named_parameters():
+        parameter.requires_grad_(not is_left_out(name))
+    lines, parameters = examples.lines, [p for p in encoder.net.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=options.rate, weight_decay=0.01)
     items = [(i, kind) for i in range(len(lines)) for kind in (0, 1)]
     steps, step, begin = options.epochs * (len(items) // BATCH), 0, time.time()
-    for _ in range(options.epochs):
+    for epoch in range(options.epochs):
+        embeddings = encode_all(encoder, examples.texts, options.cache if epoch == 0 else None)
         random.shuffle(items)
         for at in range(0, len(items) - BATCH + 1, BATCH):
             for group in optimizer.param_groups:
                 group["lr"] = options.rate * min(1, (step + 1) / 20) * max(0.05, 1 - step / steps)
-            loss = loss_of(encoder, embeddings, lines, items[at:at + BATCH], options.temperature)
+            loss = loss_of(encoder, examples.texts, embeddings, lines, items[at:at + BATCH], options.temperature)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -140,6 +152,8 @@ def train(encoder, embeddings, lines, options):
             step += 1
             if step % 25 == 0:
                 print(f"step {step} of {steps}, loss {loss.item():.3f}, {time.time() - begin:.0f} s", flush=True)
+        if options.keep:
+            torch.save(encoder.net.state_dict(), f"{options.keep}.{epoch + 1}")
 
 
 def change_of(before, after, rank):
@@ -147,7 +161,7 @@ def change_of(before, after, rank):
     change = {}
     for name, weight in before.items():
         difference = after[name] - weight
-        if "pooler" in name or (name.startswith("embeddings.") and "LayerNorm" not in name):
+        if is_left_out(name):
             continue
         if difference.dim() == 1:
             change[name + ".add"] = difference.half()
@@ -164,11 +178,12 @@ def main():
     parser.add_argument("encoder", type=Path)
     parser.add_argument("books", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--rank", type=int, default=8)
+    parser.add_argument("--rank", type=int, default=32)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=3e-5)
-    parser.add_argument("--temperature", type=float, default=0.03)
+    parser.add_argument("--temperature", type=float, default=0.05)
     parser.add_argument("--cache", type=Path, help="a .npy file that keeps the embeddings of the windows")
+    parser.add_argument("--keep", type=Path, help="a file for the whole weights after each pass, its number behind the name")
     options = parser.parse_args()
     random.seed(1)
     torch.manual_seed(1)
@@ -176,9 +191,8 @@ def main():
     before = {name: weight.clone() for name, weight in encoder.net.state_dict().items()}
     examples = Examples(options.books)
     print(f"{len(examples.lines)} passages, {len(examples.texts)} windows", flush=True)
-    embeddings = encode_all(encoder, examples.texts, options.cache)
     encoder.net.train(False)  # no dropout: so few steps do not need it
-    train(encoder, embeddings, examples.lines, options)
+    train(encoder, examples, options)
     save_file(change_of(before, encoder.net.state_dict(), options.rank), options.out)
 
 

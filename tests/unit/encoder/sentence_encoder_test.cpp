@@ -89,23 +89,32 @@ TEST_CASE("embeddings of an encoder with a change are those of transformers")
     const std::vector<EncoderCase> cases = encoder_cases("change_cases.json");
     const auto change = encoder_fixture().parent_path() / "change.safetensors";
     const auto backend = cpu();
-    const auto changed = SentenceEncoder::open(encoder_fixture(), *backend, change),
-               plain = SentenceEncoder::open(encoder_fixture(), *backend);
-    CHECK(worst_difference(changed->encode(texts_of(cases)), cases) < 2e-6);
-    CHECK(worst_difference(plain->encode(texts_of(cases)), cases) > 1e-2);
-    CHECK(changed->identity() == plain->identity());
+    const auto encoder = SentenceEncoder::open(encoder_fixture(), *backend),
+               other = SentenceEncoder::open(encoder_fixture(), *backend);
+    const std::string identity = encoder->identity();
+    CHECK(worst_difference(encoder->encode(texts_of(cases)), cases) > 1e-2);
+    encoder->change(change);
+    CHECK(worst_difference(encoder->encode(texts_of(cases)), cases) < 2e-6);
+    CHECK(encoder->identity() != identity);
+    other->change(change);
+    CHECK(encoder->identity() == other->identity());
+    encoder->change(change); // once more is another change
+    CHECK(encoder->identity() != other->identity());
+    CHECK(worst_difference(encoder->encode(texts_of(cases)), cases) > 1e-3);
 }
 
-TEST_CASE("a change that does not fit the encoder is refused")
+TEST_CASE("a change that does not fit the encoder is refused and changes nothing")
 {
     const std::string bytes = read_file(encoder_fixture().parent_path() / "change.safetensors");
     const EncoderCopy copy;
     const auto backend = cpu();
+    const auto encoder = SentenceEncoder::open(encoder_fixture(), *backend);
+    const std::string identity = encoder->identity();
     const auto refusal_of = [&](const std::function<void(SafetensorsEntries&)>& edit) {
         SafetensorsEntries entries = entries_of(bytes);
         edit(entries);
         copy.write("change", Bytes(safetensors(entries)).text());
-        return refused([&] { SentenceEncoder::open(encoder_fixture(), *backend, copy.path() / "change"); }).code;
+        return refused([&] { encoder->change(copy.path() / "change"); }).code;
     };
     const std::string value = "encoder.layer.0.attention.self.value.weight",
                       bias = "encoder.layer.1.output.dense.bias";
@@ -115,7 +124,6 @@ TEST_CASE("a change that does not fit the encoder is refused")
             entries.erase(from);
         };
     };
-    CHECK(refusal_of([](SafetensorsEntries&) {}) == "");
     CHECK(refusal_of(rename(value + ".up", "encoder.layer.9.attention.self.value.weight.up")) == "PAL-MODEL-S9");
     CHECK(refusal_of(rename(value + ".down", "other.down")) == "PAL-MODEL-S9");
     CHECK(refusal_of(rename(value + ".up", "other")) == "PAL-MODEL-S9");
@@ -127,9 +135,12 @@ TEST_CASE("a change that does not fit the encoder is refused")
               entries.at(bias + ".add").shape = {1, 32};
           }) == "PAL-MODEL-S9");
     copy.write("change", bytes.substr(0, bytes.size() / 2));
-    CHECK(refused([&] { SentenceEncoder::open(encoder_fixture(), *backend, copy.path() / "change"); }).code ==
-          "PAL-MODEL-S5");
-    CHECK(refused([&] { SentenceEncoder::open(encoder_fixture(), *backend, copy.path() / "none"); }).code != "");
+    CHECK(refused([&] { encoder->change(copy.path() / "change"); }).code == "PAL-MODEL-S5");
+    CHECK(refused([&] { encoder->change(copy.path() / "none"); }).code != "");
+    const std::vector<EncoderCase> cases = encoder_cases();
+    CHECK(worst_difference(encoder->encode(texts_of(cases)), cases) < 2e-6);
+    CHECK(encoder->identity() == identity);
+    CHECK(refusal_of([](SafetensorsEntries&) {}) == "");
 }
 
 TEST_CASE("every embedding has length 1, that of an empty text too")
