@@ -1,7 +1,6 @@
 #include "app/palimpsest/indexed_store.h"
 
 #include "kernels/base/error.h"
-#include "storage/schema.h"
 #include "storage/session/document_indexing.h"
 
 namespace palimpsest::app {
@@ -13,12 +12,10 @@ using storage::Store;
 using Access = storage::Database::Access;
 using Documents = std::vector<int64_t>;
 
-// Embeddings alone are no reason to migrate an older database.
 bool is_ready(Store& store, const Documents& searched, PassageEncoder* encoder)
 {
-    if (!storage::unindexed(store, searched).empty()) return false;
-    const bool is_older = storage::version_of(store.database.sql()) < storage::schema_version;
-    return !encoder || is_older || storage::all_encoded(store, searched, *encoder);
+    return storage::unindexed(store, searched).empty() &&
+           (!encoder || storage::all_encoded(store, searched, *encoder));
 }
 
 void prepare(Store& store, const Documents& searched, PassageEncoder* encoder, storage::Listener& listener)
@@ -45,6 +42,8 @@ std::unique_ptr<Store> open_indexed_store(const std::string& file, const Searche
         store.reset();
         store = open_store(file, Access::Read, listener.stop());
         storage::name_unindexed(*store, documents(*store), error.text(), listener);
+        if (encoder && !storage::all_encoded(*store, documents(*store), *encoder))
+            listener.note(Text("passages are found by their words alone: {0}", error.text()));
         return store;
     }
 }

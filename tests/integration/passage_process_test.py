@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Passages of what a session has read: found, read again before an answer, and quoted under it.
 Usage: passage_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import fcntl
 import json
 import os
 import shutil
@@ -192,6 +193,22 @@ class PassageTest(SessionTest):
         from_file = self.document("ask", told, "Who trimmed the wick?", "--model", MODEL, "--budget", "240", "--chunk", "16",
                                   "--max-tokens", "8")["answers"][0]["reread"]
         self.assertEqual(from_file["passages"], before["passages"])
+        # Those of another encoder are replaced; where that is not possible, it is told.
+        encoders = lambda: {encoder for (encoder,) in self.query("SELECT encoder FROM encoded_documents")}
+        own = encoders()
+        with sqlite3.connect(self.database) as database:
+            database.execute("UPDATE encoded_documents SET encoder = 'other'")
+        with open(self.database + ".lock", "a") as owner:
+            fcntl.flock(owner, fcntl.LOCK_EX)
+            done = self.run_command("find", "xylophone", "--session", "told")
+            self.assertRegex(done.stderr.decode(), r"passages are found by their words alone: .*process")
+        self.assertEqual(encoders(), {"other"})
+        self.assertNotEqual(find(), [])
+        self.assertEqual(encoders(), own)
+        # A search in an older database migrates it if something is missing.
+        older = os.path.join(self.folder, "older.db")
+        shutil.copy(os.path.join(FIXTURES, "..", "databases", "schema-5.db"), older)
+        self.assertNotEqual(self.document("find", "xylophone", "--db", older)["passages"], [])
         # A session whose text is computed again to answer a question writes nothing.
         with sqlite3.connect(self.database) as database:
             database.execute("DELETE FROM encoded_documents")
