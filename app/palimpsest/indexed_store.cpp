@@ -42,8 +42,9 @@ std::unique_ptr<Store> open_indexed_store(const std::string& file, const Searche
         store.reset();
         store = open_store(file, Access::Read, listener.stop());
         storage::name_unindexed(*store, documents(*store), error.text(), listener);
-        if (encoder && !storage::all_encoded(*store, documents(*store), *encoder))
-            listener.note(Text("passages are found by their words alone: {0}", error.text()));
+        // A search with an encoder that fails says so itself.
+        if (encoder && error.code() != ErrorCode::ModelG15)
+            storage::name_unencoded(*store, documents(*store), *encoder, error.text(), listener);
         return store;
     }
 }

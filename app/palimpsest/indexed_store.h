@@ -14,7 +14,7 @@ namespace palimpsest::app {
 
 // Opens the database to read. Those of `documents` that lack passages or, with an encoder, embeddings get them
 // first, for which it is opened to write; where that is not possible, documents without passages are named to the
-// listener and left out, and it is told if others lack embeddings. Throws Interrupted when stopped.
+// listener and left out, and those without embeddings are named. Throws Interrupted when stopped.
 using SearchedDocuments = std::function<std::vector<int64_t>(storage::Store&)>;
 std::unique_ptr<storage::Store> open_indexed_store(const std::string& file, const SearchedDocuments& documents,
                                                    storage::PassageEncoder* encoder, storage::Listener& listener);

@@ -67,8 +67,8 @@ std::unique_ptr<SentenceEncoder> SentenceEncoder::open(const std::filesystem::pa
 }
 
 SentenceEncoder::SentenceEncoder(EncoderFolder folder, kernels::Backend& backend)
-    : backend_(backend), folder_(std::move(folder)), tokenizer_(std::move(folder_.vocabulary)),
-      model_(model_with(folder_.tensors))
+    : backend_(backend), folder_(std::move(folder)), identity_(folder_.identity),
+      tokenizer_(std::move(folder_.vocabulary)), model_(model_with(folder_.tensors))
 {
 }
 
@@ -82,13 +82,13 @@ void SentenceEncoder::change(const std::filesystem::path& change)
     const auto file = MappedFile::open(change, limits::file_bytes, ErrorCode::ModelS1);
     BertTensors tensors = changed(folder_.tensors, file);
     ContentHash hash;
-    hash.add(std::as_bytes(std::span(folder_.identity)));
+    hash.add(std::as_bytes(std::span(identity_)));
     hash.add(file->bytes());
     std::string identity = hash.hex();
     file->check_unchanged();
     model_ = model_with(tensors);
     folder_.tensors = std::move(tensors);
-    folder_.identity = std::move(identity);
+    identity_ = std::move(identity);
 }
 
 std::vector<float> SentenceEncoder::encode(std::span<const std::string_view> texts, const std::stop_token& stop)

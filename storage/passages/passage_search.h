@@ -22,8 +22,8 @@ struct Question {
     std::string_view before{}; // empty: nothing
 
     // How much the words and the meaning of what was asked before count beside its own: little, and more where the
-    // question refers back to it, by a pronoun and without a name of its own. Chosen on books of the training split
-    // (docs/quality.md).
+    // question refers back to it: begins with "and" ("und"), or has a pronoun and no name of its own. Chosen on
+    // books of the training split (docs/quality.md).
     double weight_of_before() const;
     bool refers_back() const; // to what was asked before
 };

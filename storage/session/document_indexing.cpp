@@ -64,4 +64,13 @@ void name_unindexed(Store& store, std::span<const int64_t> documents, const Text
         listener.note(Text("{0} is not searched: {1}", printable(store.library.get(document).title), why));
 }
 
+void name_unencoded(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder, const Text& why,
+                    Listener& listener)
+{
+    for (const int64_t document : documents)
+        if (encoder.missing(store.database, document) > 0)
+            listener.note(
+                Text("{0} is searched by its words alone: {1}", printable(store.library.get(document).title), why));
+}
+
 } // namespace palimpsest::storage

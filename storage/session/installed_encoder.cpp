@@ -1,6 +1,7 @@
 #include "storage/session/installed_encoder.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "storage/models/model_folders.h"
@@ -25,17 +26,13 @@ PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& liste
     const auto folder = encoder_folder();
     if (!std::filesystem::is_directory(folder, unknown)) return nullptr;
     try {
-        encoder_ = std::make_unique<PassageEncoder>(folder, backend);
+        auto encoder = std::make_unique<PassageEncoder>(folder, backend);
+        // Without it, documents would be encoded anew, and again once it can be read.
+        if (const auto change = shipped_encoder_change(encoder->identity()); !change.empty())
+            encoder->change(change);
+        encoder_ = std::move(encoder);
     } catch (const Error& error) {
         listener.note(by_words_alone(error));
-        return nullptr;
-    }
-    try {
-        if (const auto change = shipped_encoder_change(encoder_->identity()); !change.empty())
-            encoder_->change(change);
-    } catch (const Error& error) {
-        listener.note(Text("the sentence encoder is used without its change for books, and less is found: {0}",
-                           sentence_of(error)));
     }
     return encoder_.get();
 }

@@ -66,11 +66,12 @@ bool PassageEncoder::has_many(Database& database, int64_t document, uint64_t end
     return last && last->end_token <= end;
 }
 
-bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop)
+bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop,
+                            int64_t most)
 {
     PassageIndex index(database);
     PassageVectors vectors(database);
-    while (missing(database, document) > 0) {
+    for (int64_t encoded = 0; encoded < most && missing(database, document) > 0;) {
         std::vector<StoredPassage> passages;
         for (int64_t i = vectors.count(document, identity()); std::ssize(passages) < passages_at_once; ++i) {
             const auto passage = index.get(document, i);
@@ -78,6 +79,7 @@ bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, 
             passages.push_back(*passage);
         }
         if (passages.empty()) return true;
+        encoded += std::ssize(passages);
         const Windows all = windows_of(index, passages);
         const std::vector<float> embeddings = encoder_->encode(all.windows, stop);
         if (embeddings.empty()) return false;

@@ -34,9 +34,10 @@ public:
     int64_t missing(Database& database, int64_t document);
     // Whether encode() has enough to do for the encoder to be fast.
     bool has_many(Database& database, int64_t document, uint64_t end);
-    // Encodes the passages that have no embeddings yet and end at or before token `end`, in transactions of a few
-    // passages. Returns false if stopped.
-    bool encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop);
+    // Encodes the passages that have no embeddings yet and end at or before token `end`, about `most` of them, in
+    // transactions of a few. Returns false if stopped.
+    bool encode(Database& database, int64_t document, uint64_t end, const std::stop_token& stop,
+                int64_t most = INT64_MAX);
     // The embeddings of texts, [texts, width], as SentenceEncoder::encode.
     std::vector<float> encode(std::span<const std::string_view> texts, const std::stop_token& stop = {})
     {

@@ -241,13 +241,19 @@ nlohmann::ordered_json Rereading::json(Store& store) const
 
 Rereading read_again_by(const Message& message, Store& store)
 {
-    Rereading found;
-    std::set<std::pair<int64_t, int64_t>> known; // document, index
+    const auto is_of = [](const ReadAgain& part, const StoredPassage& passage) {
+        return part.document == passage.document && passage.first_token < part.end_token &&
+               part.first_token < passage.end_token;
+    };
+    std::set<int64_t> documents;
     for (const ReadAgain& part : message.read_again)
-        for (const StoredPassage& passage : PassageIndex(store.database).all(part.document)) {
-            const bool is_read = passage.first_token < part.end_token && part.first_token < passage.end_token;
-            if (is_read && known.emplace(passage.document, passage.index).second)
-                found.read.push_back({passage, part.held});
+        documents.insert(part.document);
+    Rereading found;
+    for (const int64_t document : documents)
+        for (const StoredPassage& passage : PassageIndex(store.database).all(document)) {
+            const auto part = std::find_if(message.read_again.begin(), message.read_again.end(),
+                                           [&](const ReadAgain& one) { return is_of(one, passage); });
+            if (part != message.read_again.end()) found.read.push_back({passage, part->held});
         }
     return found;
 }

@@ -168,12 +168,14 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
     if (progress) progress->update(session, session.telemetry(), 0, total);
 }
 
-// Encodes the passages that were read: several at a time, for which encoding is fast. A question encodes the rest.
+// Encodes the passages that were read: several at a time, for which encoding is fast, and not all at once those
+// that were read with another encoder. A question encodes the rest.
 void StreamFeeder::encode_passages(int64_t document, uint64_t end, bool all, const std::stop_token& stop)
 {
+    constexpr int64_t most = 64; // a second or two
     Database& database = context_.store.database;
     context_.encode([&](PassageEncoder& encoder) {
-        if (all || encoder.has_many(database, document, end)) encoder.encode(database, document, end, stop);
+        if (all || encoder.has_many(database, document, end)) encoder.encode(database, document, end, stop, most);
     });
 }
 

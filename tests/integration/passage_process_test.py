@@ -201,7 +201,7 @@ class PassageTest(SessionTest):
         with open(self.database + ".lock", "a") as owner:
             fcntl.flock(owner, fcntl.LOCK_EX)
             done = self.run_command("find", "xylophone", "--session", "told")
-            self.assertRegex(done.stderr.decode(), r"passages are found by their words alone: .*process")
+            self.assertRegex(done.stderr.decode(), r"told is searched by its words alone: .*process")
         self.assertEqual(encoders(), {"other"})
         self.assertNotEqual(find(), [])
         self.assertEqual(encoders(), own)

@@ -33,6 +33,11 @@ public:
     // too, and answers to an older question from what that has read again.
     void set_found(storage::Rereading found) { found_ = {.passages = std::move(found), .question = 0}; }
     void forget_found() { found_.reset(); }
+    // Forgets what was found for a question whose turn failed.
+    void forget_unsaid()
+    {
+        if (found_ && found_->question == 0) found_.reset();
+    }
     // Called before a message is fed. If memory is short, keeps no state: the answer then has no sources.
     void keep_state(engine::Session& session);
     // Records the provenance of the last answer if it is stored, and traces its attention unless a stop is

@@ -466,6 +466,7 @@ void EngineThread::Worker::regenerate()
 {
     storage::StoredSession& session = open_.require_session();
     engine::SamplerOptions sampling = sampling_.sampling();
+    sources_.forget_unsaid();
     sampling.seed += answers_to_last_question(session); // the same seed would give the same words
     run_turn({}, [&](const engine::GenerateOptions& options) { return session.regenerate(sampling, options); });
 }

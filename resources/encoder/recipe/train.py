@@ -8,9 +8,10 @@ what requirements.txt says; about an hour on two cores.
 
 A passage is cut into windows as the program cuts it, about 30 tokens from every sentence on. A question (questions.jsonl has two
 for each passage) is to be nearer to a window of its evidence than to the evidence of the batch's other questions, and than to one
-window for each of these questions that looks like its evidence: one of the nearest of the same book's other passages, which are sought
-anew in each pass over the questions (Karpukhin et al. 2020, section 3.2; Xiong et al. 2021). What was learnt is reduced to its largest singular
-values and written as engine/encoder/encoder_change.h reads it. The word embeddings stay as they are.
+hard window for each of them: one of the windows of the same book's other passages that are nearest to the question, which are sought
+anew in each pass over the questions (Karpukhin et al. 2020, section 3.2; Xiong et al. 2021). Rarely, the one of a question is of
+another's own passage. What was learnt is reduced to its largest singular values and written as engine/encoder/encoder_change.h
+reads it. The word embeddings stay as they are.
 """
 import argparse
 import json
@@ -72,7 +73,10 @@ class Encoder:
 
 def encode_all(encoder, texts, cache):
     if cache and cache.exists():
-        return torch.tensor(np.load(cache).astype(np.float32))
+        kept = torch.tensor(np.load(cache).astype(np.float32))
+        if len(kept) != len(texts):
+            raise SystemExit(f"{cache} has {len(kept)} embeddings for {len(texts)} windows: it is of other questions; delete it")
+        return kept
     out = torch.zeros(len(texts), encoder.net.config.hidden_size)
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     with torch.no_grad():
@@ -115,7 +119,7 @@ def is_left_out(name):
 
 
 def hard_window(question, line, embeddings):
-    """One of the windows of the book's other passages that look most like the evidence."""
+    """One of the windows of the book's other passages that are nearest to the question."""
     wrong = line["wrong"]
     nearest = (embeddings[wrong] @ question).topk(min(HARD, len(wrong))).indices
     return wrong[int(random.choice(nearest))]

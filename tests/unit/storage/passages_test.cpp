@@ -157,6 +157,7 @@ TEST_CASE("a follow-up finds what the question before it names, and another ques
     const double referred = Question{"What did he do?", "Who was Elias?"}.weight_of_before(),
                  named = Question{"What did Tobias give to his brother?", "Who was Elias?"}.weight_of_before();
     CHECK(referred > named);
+    CHECK(Question{"Und Tobias?", "Wer war Elias?"}.weight_of_before() == referred);
 }
 
 TEST_CASE("the title of a section is found in all of its passages")
