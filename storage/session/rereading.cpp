@@ -188,6 +188,7 @@ std::vector<QuotedPassage> Rereading::quoted(Store& store) const
     const std::vector<FoundPassage> all = to_session();
     const bool with_title = is_of_several(all);
     std::vector<QuotedPassage> quoted;
+    quoted.reserve(all.size());
     for (const FoundPassage& found : all)
         quoted.push_back(
             {.place = places.name(found.passage, with_title),
@@ -304,7 +305,7 @@ std::string asked_before(Store& store, const SessionStream& stream)
         if (!part || !part->id) continue;
         const auto message = store.conversations.message(*part->id);
         if (!message || message->damaged || message->role != Role::User) continue;
-        text = message->text.substr(0, most_bytes) + '\n' + text;
+        text.insert(0, message->text.substr(0, most_bytes) + '\n');
         ++found;
     }
     return text;

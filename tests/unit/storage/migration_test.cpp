@@ -178,7 +178,7 @@ TEST_CASE("an older database that is damaged or not ours is not migrated")
             raw.exec(harm);
         }
         const std::string before = bytes_of(sample.file());
-        const std::string code = refusal([&] { Database(sample.file(), Database::Access::Write); });
+        std::string code = refusal([&] { Database(sample.file(), Database::Access::Write); });
         INFO(harm);
         CHECK((bytes_of(sample.file()) == before));
         return code;
