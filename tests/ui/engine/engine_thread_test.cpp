@@ -1,10 +1,5 @@
-// The engine thread with the shipped model: every command of the window.
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <cstdlib>
-#include <sstream>
-
+// The engine thread with the shipped model: every command of the window but those about answers
+// (answering_test.cpp).
 #include "kernels/base/error.h"
 #include "storage/session/document.h"
 #include "storage/session/listener.h"
@@ -12,28 +7,23 @@
 #include "storage/session/stored_session.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/project_folders.h"
-#include "tests/ui/engine/engine_recorder.h"
+#include "tests/ui/engine/engine_test.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
-#include "ui/engine/engine_thread.h"
 #include "ui/engine/tools.h"
+#include <QFile>
+#include <QTest>
+#include <cstdlib>
+#include <sstream>
 
 namespace palimpsest::ui {
 
-class EngineThreadTest : public QObject {
+class EngineThreadTest : public EngineTest {
     Q_OBJECT
 private Q_SLOTS:
-    void init();
-    void cleanup();
-    void a_question_about_a_document_is_answered();
-    void a_question_reads_what_is_forgotten_again();
-    void where_answers_come_from_is_kept_with_them();
-    void a_question_that_waits_is_answered_from_what_was_read();
+    void init() { start(); }
+    void cleanup() { end(); }
     void a_session_is_the_same_after_a_restart();
-    void an_answer_is_stopped_and_regenerated();
-    void an_edited_question_begins_a_branch();
-    void undo_removes_the_last_turn();
-    void questions_wait_for_the_reading_and_can_be_cancelled();
     void a_stopped_reading_can_be_continued();
     void the_policy_changes_here_or_in_a_new_session();
     void passages_are_pinned_and_unpinned();
@@ -41,7 +31,6 @@ private Q_SLOTS:
     void sessions_are_exported_imported_forked_and_removed();
     void pasted_text_becomes_a_document();
     void sessions_are_removed_even_if_the_engine_ends_at_once();
-    void a_question_without_a_session_begins_one();
     void an_unsaved_session_cannot_be_opened_again();
     void a_failure_is_reported_as_a_sentence();
     void a_frame_is_signalled_once_until_it_is_taken();
@@ -52,248 +41,12 @@ private Q_SLOTS:
     void the_open_session_stays_open_if_a_document_cannot_be_imported();
     void a_stopped_import_stores_nothing();
     void the_open_session_stays_open_if_another_cannot_be_opened();
-    void a_session_without_its_model_is_shown_as_text();
     void a_session_keeps_its_product_type();
+    void a_session_without_its_model_is_shown_as_text();
     void pasted_text_of_an_unsaved_session_is_not_written_to_disk();
     void long_names_are_shortened();
     void a_session_can_be_renamed_and_removed_while_it_is_being_opened();
-
-private:
-    QString book(int copies = 1) const; // path of a file with the beginning of the sample, `copies` times
-    QString book_with_door() const;
-    std::shared_ptr<const SessionFacts> facts() const { return told_->facts(); }
-    QString failure() const { return told_->failure(); }
-    void start(const QString& database);
-    QStringList sessions_in_library();
-    void change_database(const char* sql); // changes rows behind the engine's back
-    bool wait_until_idle(int milliseconds = 120000) const;
-    bool wait_for_share(Activity activity, double share) const;
-    void begin(const QString& name, const QString& policy = QStringLiteral("treekv"), int copies = 1);
-
-    QTemporaryDir folder_;
-    std::unique_ptr<EngineThread> engine_;
-    std::unique_ptr<EngineRecorder> told_; // records the engine that was started last
-    int number_ = 0;
 };
-
-QString EngineThreadTest::book(int copies) const
-{
-    QFile sample(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
-    if (!sample.open(QIODevice::ReadOnly)) return {};
-    const QByteArray part = sample.read(test::sized(8000));
-    QFile file(folder_.filePath(QStringLiteral("book%1.md").arg(copies)));
-    if (!file.open(QIODevice::WriteOnly)) return {};
-    for (int i = 0; i < copies; ++i)
-        file.write(part);
-    return file.fileName();
-}
-
-bool EngineThreadTest::wait_until_idle(int milliseconds) const
-{
-    const bool idle = test::eventually([&] { return engine_->is_idle(); }, milliseconds);
-    QCoreApplication::processEvents();
-    return idle;
-}
-
-void EngineThreadTest::start(const QString& database)
-{
-    engine_.reset(); // ends first, because only one engine at a time can open the database
-    engine_ = std::make_unique<EngineThread>(database);
-    told_ = std::make_unique<EngineRecorder>(*engine_);
-    engine_->set_sampling({}, 24);
-}
-
-QStringList EngineThreadTest::sessions_in_library()
-{
-    QStringList names;
-    engine_->run({}, [&](EngineThread::Tools& tools) {
-        for (const storage::SessionInfo& info : tools.store.conversations.list())
-            names << QString::fromStdString(info.name);
-    });
-    return wait_until_idle() ? names : QStringList();
-}
-
-void EngineThreadTest::change_database(const char* sql)
-{
-    engine_->run({}, [sql](EngineThread::Tools& tools) { tools.store.database.sql().exec(sql); });
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-}
-
-bool EngineThreadTest::wait_for_share(Activity activity, double share) const
-{
-    const auto is_there = [&] {
-        const auto frame = engine_->frame();
-        return frame->activity == activity && frame->share.value_or(0) > share;
-    };
-    return test::eventually(is_there);
-}
-
-void EngineThreadTest::begin(const QString& name, const QString& policy, int copies)
-{
-    engine_->begin_session({.name = name, .policy = policy, .budget = QStringLiteral("256"), .chunk = 128},
-                           {book(copies)});
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-}
-
-// A fact, and then so much text that a small cache forgets it.
-QString EngineThreadTest::book_with_door() const
-{
-    QFile file(folder_.filePath(QStringLiteral("door.md"))), rest(book(4));
-    if (!file.open(QIODevice::WriteOnly) || !rest.open(QIODevice::ReadOnly)) qFatal("cannot write the book");
-    file.write("Tobias painted the door of the boathouse green.\n\n");
-    file.write(rest.readAll());
-    return file.fileName();
-}
-
-void EngineThreadTest::init()
-{
-    start(folder_.filePath(QStringLiteral("%1.db").arg(++number_)));
-}
-
-void EngineThreadTest::cleanup()
-{
-    engine_.reset();
-}
-
-void EngineThreadTest::a_question_about_a_document_is_answered()
-{
-    begin(QStringLiteral("Ashford"));
-    QCOMPARE(told_->readings, (std::vector{std::pair(QStringLiteral("book1.md"), true)}));
-    QCOMPARE(facts()->name, QStringLiteral("Ashford"));
-    QCOMPARE(facts()->documents.size(), size_t{1});
-    QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
-    QVERIFY(facts()->tokens_read > test::sized(1000U));
-    const uint64_t before = engine_->frame()->telemetry.tokens_seen;
-
-    engine_->ask(QStringLiteral("Who was the first keeper?"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    QCOMPARE(told_->answers.size(), size_t{1});
-    const auto now = facts();
-    QCOMPARE(now->turns.size(), size_t{2});
-    QCOMPARE(now->turns[0].text, QStringLiteral("Who was the first keeper?"));
-    QVERIFY(!now->turns[1].text.isEmpty());
-    QVERIFY(engine_->frame()->telemetry.tokens_seen > before);
-    QVERIFY(now->turns[1].provenance.has_value());
-    const Provenance& provenance = *now->turns[1].provenance;
-    QCOMPARE(provenance.tokens_read, now->tokens_in_input);
-    QVERIFY(!provenance.sources.empty());
-    for (const Provenance::Source& source : provenance.sources) {
-        QVERIFY(source.range.first >= now->documents[0].range.first);
-        QVERIFY(source.range.last <= now->documents[0].range.last);
-        QVERIFY(source.weight > 0 && source.weight <= 1);
-        QVERIFY(source.held > 0 && source.held <= 1);
-    }
-}
-
-void EngineThreadTest::a_question_reads_what_is_forgotten_again()
-{
-    engine_->begin_session({.name = QStringLiteral("Ashford"),
-                            .policy = QStringLiteral("streaming"),
-                            .budget = QStringLiteral("512"),
-                            .chunk = 128},
-                           {book_with_door()});
-    QVERIFY(wait_until_idle());
-    engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    const auto now = facts();
-    QVERIFY(!now->turns[0].read_again);
-    const auto& again = now->turns[1].read_again;
-    QVERIFY(again && again->tokens > 0 && again->tokens <= 256 && again->held < 0.9);
-    // Its sources are shown at their places in the document, also those that were read again.
-    QVERIFY(now->turns[1].provenance);
-    const std::vector<Provenance::Source>& sources = now->turns[1].provenance->sources;
-    const auto is_again = [](const Provenance::Source& source) { return source.read_again; };
-    QVERIFY(now->turns[1].provenance->is_from_sources_alone);
-    QVERIFY(!sources.empty() && std::all_of(sources.begin(), sources.end(), is_again));
-    for (const Provenance::Source& source : sources)
-        QVERIFY(source.range.last <= now->documents[0].range.last);
-    QVERIFY(now->turns[1].provenance->quote);
-    const QuotedSentence quote = *now->turns[1].provenance->quote;
-    QVERIFY(quote.range.last <= now->documents[0].range.last && quote.range.first < quote.range.last);
-    QString text;
-    engine_->run({}, [&](EngineThread::Tools& tools) {
-        const uint64_t first = quote.range.first - now->documents[0].range.first;
-        const int64_t document = now->documents[0].info.id;
-        const auto ends = tools.store.library.token_ends(document, 0, first + quote.range.last - quote.range.first);
-        text = QString::fromStdString(
-            tools.store.library.text(document, first == 0 ? 0 : ends[first - 1], ends.back()));
-    });
-    QVERIFY(wait_until_idle());
-    QVERIFY2(text.contains(QString::fromStdString(quote.text)), qPrintable(text));
-
-    engine_->set_answers_from_sentences(false);
-    engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
-    QVERIFY(wait_until_idle());
-    QVERIFY(facts()->turns[3].read_again);
-    const auto& traced = facts()->turns[3].provenance;
-    QVERIFY(traced && !traced->is_from_sources_alone);
-    QVERIFY(std::any_of(traced->sources.begin(), traced->sources.end(), is_again));
-
-    engine_->set_rereads(false);
-    engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
-    QVERIFY(wait_until_idle());
-    QVERIFY(!facts()->turns[5].read_again);
-}
-
-void EngineThreadTest::where_answers_come_from_is_kept_with_them()
-{
-    engine_->begin_session({.name = QStringLiteral("Ashford"), .budget = QStringLiteral("512"), .chunk = 128},
-                           {book_with_door()});
-    engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    const auto first = facts()->turns[1].provenance;
-    QVERIFY(first && first->quote && first->is_from_sources_alone);
-    engine_->regenerate(); // another answer quotes from the same passages
-    QVERIFY(wait_until_idle());
-    QVERIFY(facts()->turns[1].provenance && facts()->turns[1].provenance->quote);
-    engine_->ask(QStringLiteral("What was in the seventeenth volume?"));
-    engine_->undo();
-    engine_->regenerate(); // and not from what was found for another question
-    QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->turns.size(), size_t{2});
-    QVERIFY(facts()->turns[1].provenance && facts()->turns[1].provenance->is_from_sources_alone);
-    QVERIFY(facts()->turns[1].provenance->quote);
-    QVERIFY(facts()->turns[1].provenance->quote->range.last < 300); // of the passage with the door
-    engine_->set_answers_from_sentences(false);
-    engine_->ask(QStringLiteral("What was in the seventeenth volume?"));
-    QVERIFY(wait_until_idle());
-    const auto before = facts();
-    start(QString(engine_->database()));
-    engine_->open_session(QStringLiteral("Ashford"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->turns.size(), size_t{4});
-    for (const size_t answer : {1, 3}) {
-        QVERIFY(facts()->turns[answer].provenance && !facts()->turns[answer].provenance->sources.empty());
-        QVERIFY(facts()->turns[answer].provenance == before->turns[answer].provenance);
-    }
-}
-
-void EngineThreadTest::a_question_that_waits_is_answered_from_what_was_read()
-{
-    engine_->begin_session({.name = QStringLiteral("Ashford"), .budget = QStringLiteral("512"), .chunk = 128},
-                           {book_with_door()});
-    const quint64 asked = engine_->ask(QStringLiteral("Who painted the door of the boathouse?"));
-    engine_->ask(QStringLiteral("The door is green.")); // no question: the session answers it
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    QVERIFY(!told_->early.empty());
-    double share = 0;
-    for (const auto& [id, reply] : told_->early) { // it is answered again as more is read
-        QCOMPARE(id, asked);
-        QVERIFY(!reply.text.isEmpty());
-        QCOMPARE(reply.quote, QStringLiteral("Tobias painted the door of the boathouse green."));
-        QVERIFY(!reply.place.isEmpty());
-        QVERIFY(reply.share > share && reply.share < 1);
-        share = reply.share;
-    }
-    QCOMPARE(told_->answers.size(), size_t{2}); // it was answered again at the end
-    QCOMPARE(facts()->turns.size(), size_t{4});
-}
 
 void EngineThreadTest::a_session_is_the_same_after_a_restart()
 {
@@ -311,76 +64,6 @@ void EngineThreadTest::a_session_is_the_same_after_a_restart()
     QCOMPARE(after->turns[1].text, before->turns[1].text);
     QCOMPARE(engine_->frame()->telemetry.tokens_seen, frame->telemetry.tokens_seen);
     QCOMPARE(engine_->frame()->kept->tokens, frame->kept->tokens);
-}
-
-void EngineThreadTest::an_answer_is_stopped_and_regenerated()
-{
-    begin(QStringLiteral("Ashford"));
-    // All tokens are about equally likely, so the answer ends after thousands of them, long after it is stopped.
-    engine_->set_sampling({.temperature = 100, .seed = 1}, 100000);
-    engine_->ask(QStringLiteral("Tell me all of it."));
-    QVERIFY(test::eventually([&] { return !engine_->frame()->answer.isEmpty(); }));
-    engine_->stop();
-    QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->turns.size(), size_t{2});
-    QCOMPARE(facts()->turns[1].state, storage::MessageState::Stopped);
-    const QString first = facts()->turns[1].text;
-    QVERIFY(!first.isEmpty());
-    QVERIFY(facts()->turns[1].provenance);
-    QVERIFY(!facts()->turns[1].provenance->sources.empty());
-    QCOMPARE(told_->answers.size(), size_t{1});
-
-    engine_->set_sampling({.temperature = 0.9F, .seed = 7}, 16);
-    engine_->regenerate();
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    QCOMPARE(facts()->turns.size(), size_t{2});
-    QCOMPARE(facts()->turns[1].earlier, std::vector<QString>{first});
-    QVERIFY(facts()->turns[1].text != first);
-}
-
-void EngineThreadTest::an_edited_question_begins_a_branch()
-{
-    begin(QStringLiteral("Ashford"));
-    engine_->ask(QStringLiteral("First?"));
-    engine_->ask(QStringLiteral("Second?"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->turns.size(), size_t{4});
-    engine_->branch(facts()->turns[2].message, QStringLiteral("Another second?"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    QVERIFY(facts()->name != QStringLiteral("Ashford"));
-    QCOMPARE(facts()->turns.size(), size_t{4});
-    QCOMPARE(facts()->turns[0].text, QStringLiteral("First?"));
-    QCOMPARE(facts()->turns[2].text, QStringLiteral("Another second?"));
-    engine_->open_session(QStringLiteral("Ashford"));
-    QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->turns[2].text, QStringLiteral("Second?"));
-}
-
-void EngineThreadTest::undo_removes_the_last_turn()
-{
-    begin(QStringLiteral("Ashford"));
-    const uint64_t before = engine_->frame()->telemetry.tokens_seen;
-    engine_->ask(QStringLiteral("First?"));
-    engine_->undo();
-    QVERIFY(wait_until_idle());
-    QVERIFY(facts()->turns.empty());
-    QCOMPARE(engine_->frame()->telemetry.tokens_seen, before);
-}
-
-void EngineThreadTest::questions_wait_for_the_reading_and_can_be_cancelled()
-{
-    engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256")}, {book(6)});
-    const CommandId first = engine_->ask(QStringLiteral("Waits?"));
-    const CommandId second = engine_->ask(QStringLiteral("Taken back?"));
-    QCOMPARE(told_->queued.size(), size_t{2});
-    engine_->cancel(second);
-    QVERIFY(wait_until_idle());
-    QCOMPARE(told_->begun, std::vector<quint64>{first});
-    QCOMPARE(facts()->turns.size(), size_t{2});
-    QVERIFY(std::find(told_->finished.begin(), told_->finished.end(), std::pair(quint64{second}, true)) !=
-            told_->finished.end());
 }
 
 void EngineThreadTest::a_stopped_reading_can_be_continued()
@@ -536,17 +219,6 @@ void EngineThreadTest::sessions_are_removed_even_if_the_engine_ends_at_once()
 
     storage::Store store(database.toStdString(), storage::Database::Access::Read, {});
     QVERIFY(store.conversations.list().empty());
-}
-
-void EngineThreadTest::a_question_without_a_session_begins_one()
-{
-    engine_->load_model({});
-    engine_->ask(QStringLiteral("Who are you?"), {.name = QStringLiteral("talk"), .budget = QStringLiteral("256")});
-    engine_->ask(QStringLiteral("And who am I?"), {.name = QStringLiteral("not this")});
-    QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
-    QCOMPARE(facts()->name, QStringLiteral("talk"));
-    QCOMPARE(facts()->turns.size(), size_t{4});
 }
 
 void EngineThreadTest::an_unsaved_session_cannot_be_opened_again()
