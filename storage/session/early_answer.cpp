@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "storage/session/answer_text.h"
+#include "storage/notes/note_text.h"
 #include "storage/session/found_sentences.h"
 #include "storage/session/passage_answer.h"
 #include "storage/session/rereading.h"
+#include "storage/session/written_text.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -37,23 +38,20 @@ double share_of_documents(const SessionStream& read, const SessionStream& all)
     return tokens(read) / std::max(1.0, tokens(all));
 }
 
-// Generates the answer in an empty session. Returns nullopt if it was stopped.
-std::optional<std::string> generate_text(const SessionContext& context, const SessionFraming& framing,
-                                         const std::vector<engine::TokenId>& prompt,
-                                         const engine::GenerateOptions& options)
+// Writes the answer in an empty session, and cuts it where it repeats itself. Returns nullopt if it was stopped.
+std::optional<std::string> write_answer(const SessionContext& context, const SessionFraming& framing,
+                                        const std::vector<engine::TokenId>& prompt,
+                                        const engine::GenerateOptions& options)
 {
-    const auto apart = empty_session_like(*context.session, context.model, context.session->options().sampler);
-    if (!apart->feed(prompt, {.stop = options.stop, .progress = {}, .loss = {}})) return std::nullopt;
-    AnswerText text(framing.tokenizer(), {});
-    engine::GenerateOptions told = options;
-    told.token = [&](engine::TokenId id) {
-        const bool go_on = text.push(id);
-        return (!options.token || options.token(id)) && go_on;
-    };
-    told.is_end = [&](engine::TokenId id) { return framing.tokenizer().is_end(id); };
-    if (apart->generate(told).end == engine::GenerateEnd::Cancelled) return std::nullopt;
-    text.finish();
-    return text.text();
+    const engine::SamplerOptions& sampler = context.session->options().sampler;
+    const auto apart = empty_session_like(*context.session, context.model, sampler);
+    const auto written = write_text(
+        *apart, prompt, framing.tokenizer(),
+        {.sampler = sampler, .max_tokens = options.max_tokens, .stop = options.stop, .token = options.token});
+    if (!written) return std::nullopt;
+    const TrimmedText text = trimmed(written->text, static_cast<size_t>(options.max_tokens),
+                                     written->end == engine::GenerateEnd::EndOfText);
+    return text.repeats ? text.text : written->text;
 }
 
 } // namespace
@@ -83,7 +81,7 @@ std::optional<EarlyAnswer> answer_early(SessionContext& context, const SessionFr
         texts.push_back(excerpt.text);
     if (texts.empty()) return std::nullopt;
     const auto prompt = prompt_apart(framing.chat_template(), {}, texts, prompted(passage_prompt, question));
-    const auto text = generate_text(context, framing, prompt, options);
+    const auto text = write_answer(context, framing, prompt, options);
     if (!text) return std::nullopt;
     return EarlyAnswer{
         .text = *text, .support = support_of(*text, sentences), .share = share_of_documents(read, context.stream)};

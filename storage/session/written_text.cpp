@@ -15,14 +15,13 @@ std::optional<WrittenText> write_text(engine::Session& session, std::span<const 
     constexpr size_t tokens_between_looks = 8; // at the whole text
     size_t generated = 0;
     AnswerText text(tokenizer, options.ends);
-    const auto result = session.generate({.max_tokens = options.max_tokens,
-                                          .stop = options.stop,
-                                          .token =
-                                              [&](engine::TokenId id) {
-                                                  const bool looks = ++generated % tokens_between_looks == 0;
-                                                  return text.push(id) && !(looks && repeats_itself(text.text()));
-                                              },
-                                          .is_end = [&](engine::TokenId id) { return tokenizer.is_end(id); }});
+    const auto take = [&](engine::TokenId id) {
+        if (!text.push(id) || (options.token && !options.token(id))) return false;
+        return ++generated % tokens_between_looks != 0 || !repeats_itself(text.text());
+    };
+    const auto is_end = [&](engine::TokenId id) { return tokenizer.is_end(id); };
+    const auto result = session.generate(
+        {.max_tokens = options.max_tokens, .stop = options.stop, .token = take, .is_end = is_end});
     if (result.end == engine::GenerateEnd::Cancelled) return std::nullopt;
     text.finish();
     written.text = text.text();

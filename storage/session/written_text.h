@@ -1,7 +1,8 @@
-// Text that a session writes on request: notes and summaries.
+// Text that a session writes on request: notes, summaries, and answers while a document is read.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -20,6 +21,7 @@ struct WritingOptions {
     int32_t max_tokens = 0;
     std::vector<std::string> ends{}; // texts at which it ends
     std::stop_token stop{};
+    std::function<bool(engine::TokenId)> token{}; // is called for every token; false: no more
 };
 
 struct WrittenText {
