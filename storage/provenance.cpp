@@ -149,4 +149,13 @@ std::map<int64_t, Provenance> Provenances::of(int64_t session, uint64_t stream_t
     });
 }
 
+size_t Provenances::damaged(int64_t session, uint64_t stream_tokens)
+{
+    auto query =
+        db_.statement("SELECT count(*) FROM provenance JOIN messages ON messages.id = message WHERE session = ?");
+    query.bind(1, session);
+    query.executeStep();
+    return static_cast<size_t>(query.getColumn(0).getInt64()) - of(session, stream_tokens).size();
+}
+
 } // namespace palimpsest::storage

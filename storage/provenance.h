@@ -2,6 +2,7 @@
 // that supports it best. Kept with the answer, so that a session that is opened again still shows it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -55,6 +56,7 @@ public:
     void copy(int64_t from, int64_t to);                    // of an answer to its copy, within a transaction
     // By answer. A row that is damaged, too large, or impossible (tokens beyond the session's stream) is left out.
     std::map<int64_t, Provenance> of(int64_t session, uint64_t stream_tokens);
+    size_t damaged(int64_t session, uint64_t stream_tokens); // how many are left out
 
 private:
     Database& db_;

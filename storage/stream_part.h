@@ -34,6 +34,13 @@ inline uint64_t tokens_of(const StreamPart& part)
 {
     return std::visit([](const auto& p) { return p.tokens; }, part);
 }
+inline uint64_t tokens_of(std::span<const StreamPart> parts) // together
+{
+    uint64_t tokens = 0;
+    for (const StreamPart& part : parts)
+        tokens += tokens_of(part);
+    return tokens;
+}
 
 // nullptr if the part is something else.
 inline const StreamFraming* framing_in(const StreamPart& part)

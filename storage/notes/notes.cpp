@@ -97,4 +97,12 @@ std::vector<Note> Notes::of(int64_t session, int64_t document)
     });
 }
 
+size_t Notes::damaged(int64_t session)
+{
+    auto query = db_.statement("SELECT count(*) FROM notes WHERE session = ?");
+    query.bind(1, session);
+    query.executeStep();
+    return static_cast<size_t>(query.getColumn(0).getInt64()) - of(session).size();
+}
+
 } // namespace palimpsest::storage

@@ -1,6 +1,7 @@
 // The notes of sessions in the database.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,7 @@ public:
     // its checksum is left out: it can be made again.
     std::vector<Note> of(int64_t session);
     std::vector<Note> of(int64_t session, int64_t document);
+    size_t damaged(int64_t session); // how many are left out
 
 private:
     Database& db_;

@@ -22,10 +22,7 @@ size_t SessionStream::part_of_message(int64_t message) const
 
 uint64_t SessionStream::tokens_before(size_t part) const
 {
-    uint64_t tokens = 0;
-    for (size_t i = 0; i < part; ++i)
-        tokens += tokens_of(parts_[i]);
-    return tokens;
+    return tokens_of(std::span(parts_).first(part));
 }
 
 std::vector<int64_t> documents_in(const SessionStream& stream)

@@ -144,9 +144,7 @@ void OpenSession::open_with_engine(const std::string& name, const storage::Store
 void OpenSession::load_provenances(int64_t session)
 try {
     provenances_.clear();
-    uint64_t tokens = 0;
-    for (const storage::StreamPart& part : store().conversations.stream(session))
-        tokens += tokens_of(part);
+    const uint64_t tokens = tokens_of(store().conversations.stream(session));
     provenances_ = storage::Provenances(store().database).of(session, tokens);
 } catch (const Error& error) {
     listener_.note(sentence_of(error));

@@ -4,8 +4,10 @@
 #include <sstream>
 
 #include "storage/notes/notes.h"
+#include "storage/session/session_verification.h"
 #include "storage/session/summary.h"
 #include "storage/transfer.h"
+#include "tests/support/fixtures/refused.h"
 #include "tests/unit/storage/book_session.h"
 
 using namespace palimpsest;
@@ -206,7 +208,9 @@ TEST_CASE("a note that is damaged is left out, and written again")
 {
     NotedBook tested;
     tested.read();
+    CHECK(verified_session(tested.store(), "book").document_tokens > 0);
     tested.store().database.sql().exec("UPDATE notes SET text = 'The captain was Ahab.' WHERE section = 2");
+    CHECK(test::refused([&] { verified_session(tested.store(), "book"); }).says("1 notes do not match"));
     StoredSession& session = tested.open("book", noting());
     CHECK(session.notes().size() == 4);
     session.complete_notes();

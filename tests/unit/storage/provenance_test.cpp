@@ -5,11 +5,14 @@
 
 #include "storage/hash.h"
 #include "storage/session/answer_provenance.h"
+#include "storage/session/session_verification.h"
 #include "storage/transfer.h"
+#include "tests/support/fixtures/refused.h"
 #include "tests/unit/storage/book_session.h"
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
+using palimpsest::test::refused;
 using palimpsest::tests::BookSession;
 using palimpsest::tests::say;
 
@@ -33,9 +36,7 @@ struct AnsweredBook : BookSession {
     std::vector<Provenance> of(const std::string& name)
     {
         std::vector<Provenance> ordered;
-        uint64_t tokens = 0;
-        for (const StreamPart& part : store().conversations.stream(id(name)))
-            tokens += tokens_of(part);
+        const uint64_t tokens = tokens_of(store().conversations.stream(id(name)));
         for (auto& [answer, provenance] : all().of(id(name), tokens))
             ordered.push_back(std::move(provenance));
         return ordered;
@@ -95,8 +96,10 @@ TEST_CASE("an answer that is taken back takes its provenance with it")
 TEST_CASE("a provenance that does not match its checksum is left out")
 {
     AnsweredBook book;
+    CHECK(verified_session(book.store(), "book").document_tokens > 0);
     book.store().database.sql().exec("UPDATE provenance SET data = replace(data, '30', '31')");
     CHECK(book.of("book") == std::vector<Provenance>{book.second});
+    CHECK(refused([&] { verified_session(book.store(), "book"); }).says("where 1 answers come from"));
 }
 
 TEST_CASE("a provenance of an imported session that is impossible is left out")
