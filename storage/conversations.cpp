@@ -386,7 +386,7 @@ void Conversations::add_read_again(int64_t message, const std::vector<ReadAgain>
     }
 }
 
-// What these messages read again, by message and place.
+// The passages that these messages read again, by message and place.
 std::map<int64_t, std::vector<ReadAgain>> Conversations::read_again_by(const std::vector<int64_t>& messages)
 {
     std::map<int64_t, std::vector<ReadAgain>> all;

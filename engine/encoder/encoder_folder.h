@@ -18,8 +18,8 @@ struct EncoderFolder {
     WordPieceVocabulary vocabulary;
     BertTensors tensors;
     int32_t max_tokens = 0; // of a text, special ones included
-    // Of the folder: XXH3-128 over the other files, the header of model.safetensors and both ends of every tensor,
-    // as 32 hex digits.
+    // 32 hex digits: XXH3-128 over the folder's files; of model.safetensors, its header and both ends of every
+    // tensor.
     std::string identity;
 };
 

@@ -1,4 +1,4 @@
-// What is shown of a text that a model has written: without repetition, and nothing that its source does not hold.
+// Trims a text that a model has written: no repetition, and nothing that its source does not hold.
 #pragma once
 
 #include <cstddef>

@@ -172,7 +172,8 @@ bool Question::refers_back() const
 {
     const auto words = words_in(text);
     const auto refers = [](std::string_view word) { return is_pronoun(plain_word(word)); };
-    return go_on(words) || (names_in(text).empty() && std::any_of(words.begin(), words.end(), refers));
+    return continues_what_was_said(words) ||
+           (names_in(text).empty() && std::any_of(words.begin(), words.end(), refers));
 }
 
 double Question::weight_of_before() const

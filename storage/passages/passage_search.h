@@ -15,7 +15,7 @@ struct PassageHit {
     double score = 0; // larger is better; comparable within one search only
 };
 
-// What is asked, and what was asked before it: a follow-up ("and his brother?") is about something that only the
+// A question, and the one before it: a follow-up ("and his brother?") is about something that only the
 // question before it names.
 struct Question {
     std::string_view text{};
@@ -28,7 +28,7 @@ struct Question {
     bool refers_back() const; // to what was asked before
 };
 
-// What a question means: its embedding.
+// The meaning of a question: its embedding.
 struct QuestionMeaning {
     std::string encoder; // identity
     std::vector<float> embedding{};

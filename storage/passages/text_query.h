@@ -1,4 +1,4 @@
-// What a user types into a search field, as conditions for a full-text index (FTS5).
+// Makes conditions for a full-text index (FTS5) of the text that a user types into a search field.
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ bool is_pronoun(std::string_view word)
     return std::find(std::begin(pronouns), std::end(pronouns), word) != std::end(pronouns);
 }
 
-bool go_on(const std::vector<std::string_view>& words)
+bool continues_what_was_said(const std::vector<std::string_view>& words)
 {
     if (words.empty()) return false;
     const std::string first = plain_word(words[0]);

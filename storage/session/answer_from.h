@@ -1,4 +1,4 @@
-// What an answer is written from.
+// The source that an answer is written from.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the passages that were found for a question say to an answer: the sentence that supports it best, and what
-// of the answer stands in none of them.
+// Looks for support of an answer in the passages that were found for its question: the sentence that supports it
+// best, and what of the answer stands in none of them.
 #pragma once
 
 #include <optional>

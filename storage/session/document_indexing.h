@@ -30,7 +30,7 @@ bool all_encoded(Store& store, std::span<const int64_t> documents, PassageEncode
 
 // Names the documents that lack passages, and why.
 void name_unindexed(Store& store, std::span<const int64_t> documents, const Text& why, Listener& listener);
-// The same of those that lack embeddings.
+// Names the documents that lack embeddings, and why.
 void name_unencoded(Store& store, std::span<const int64_t> documents, PassageEncoder& encoder, const Text& why,
                     Listener& listener);
 

@@ -27,7 +27,8 @@ PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& liste
     if (!std::filesystem::is_directory(folder, unknown)) return nullptr;
     try {
         auto encoder = std::make_unique<PassageEncoder>(folder, backend);
-        // Without it, documents would be encoded anew, and again once it can be read.
+        // An encoder whose change cannot be read is not used: it would encode all documents anew without the
+        // change, and again once the change can be read.
         if (const auto change = shipped_encoder_change(encoder->identity()); !change.empty())
             encoder->change(change);
         encoder_ = std::move(encoder);

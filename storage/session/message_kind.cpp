@@ -82,7 +82,7 @@ bool stands_alone(std::string_view question)
     const std::string_view read = question.substr(0, most_bytes);
     const auto words = words_in(read);
     const auto refers = [](std::string_view word) { return is_pronoun(plain_word(word)); };
-    return std::none_of(words.begin(), words.end(), refers) && !go_on(words) &&
+    return std::none_of(words.begin(), words.end(), refers) && !continues_what_was_said(words) &&
            word_query(read).words.size() >= least_words;
 }
 

@@ -1,6 +1,6 @@
-// What a message of a conversation wants, judged by its words: whether the documents can answer it, or only the
-// session, which holds what was said. The words are English, some German; a message in another language is judged
-// by its question mark.
+// Judges by its words whether the documents can answer a message of a conversation, or only the session, which
+// holds what was said. The words are English, some German; a message in another language is judged by its question
+// mark.
 #pragma once
 
 #include <string_view>

@@ -39,7 +39,7 @@ struct Exchange {
 // understood without it (stands_alone).
 std::optional<Exchange> exchange_before(std::string_view question, std::span<const StreamPart> parts, Store& store);
 
-// What an empty session is fed: the exchange, if there is one, then a turn of the texts and `message`.
+// The tokens that an empty session is fed: the exchange, if there is one, then a turn of the texts and `message`.
 std::vector<engine::TokenId> prompt_apart(const engine::ChatTemplate& chat_template,
                                           const std::optional<Exchange>& before, std::span<const std::string> texts,
                                           std::string_view message);

@@ -1,5 +1,5 @@
-// What a session reads again before it answers: passages of its documents that the question is about, and that its
-// cache holds no longer.
+// Chooses the passages that a session reads again before it answers: those of its documents that the question is
+// about, and that its cache holds no longer.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct RereadOptions {
     AnswerFrom answer_from = AnswerFrom::Auto;
 };
 
-// What a question's passages are found with, beside their words.
+// The means of finding a question's passages, beside their words.
 struct FindingMeans {
     std::string before{};                         // what was asked before; its words count less
     std::optional<QuestionMeaning> meaning{};     // absent: not by meaning
@@ -70,7 +70,7 @@ struct Rereading {
 
     bool empty() const { return read.empty() && held.empty(); }
     uint64_t tokens() const; // of what is read again
-    // What a session reads again: the excerpts, or else the passages.
+    // The excerpts, or else the passages: a session reads them again.
     std::vector<FoundPassage> to_session() const;
     // The places and ids of to_session().
     std::vector<QuotedPassage> quoted(Store& store) const;

@@ -16,7 +16,7 @@
 
 namespace palimpsest::storage {
 
-// What catching up does with a half-read document at the end of the stream: reads it to its end, or leaves it.
+// Whether catching up reads a half-read document at the end of the stream to its end, or leaves it.
 enum class LastDocument { Finish, MayStayHalfRead };
 
 // How parts of the stream are fed.

@@ -29,7 +29,7 @@ struct EarlyReply {
     double share = 0;     // of the documents that was read, 0 to 1
 };
 
-// What a question read again of the documents.
+// The passages of the documents that a question read again.
 struct ReadAgainNote {
     uint64_t tokens = 0;
     double held = 0; // share of it that the cache held before

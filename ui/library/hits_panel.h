@@ -1,4 +1,4 @@
-// What the search of the library has found: a line that counts it, the hits, and how many documents are not
+// Shows the result of a search of the library: a line that counts it, the hits, and how many documents are not
 // indexed.
 #pragma once
 

@@ -342,7 +342,7 @@ private:
         console.err << '\n';
     }
 
-    // What a line has behind its first word.
+    // The rest of a line behind its first word.
     static std::string argument_of(const std::string& line)
     {
         const size_t space = line.find_first_of(" \t");
