@@ -128,6 +128,7 @@ class ProgramTest(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
         self.database = os.path.join(self.folder, "palimpsest", "palimpsest.db")
         self.environment = own_environment(self.folder)
+        self.program = PROGRAM
 
     def tearDown(self):
         shutil.rmtree(self.folder)
@@ -140,10 +141,10 @@ class ProgramTest(unittest.TestCase):
 
     def start(self, *arguments, **more):
         settings = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
-        return subprocess.Popen([PROGRAM, *arguments], **{**settings, **more})
+        return subprocess.Popen([self.program, *arguments], **{**settings, **more})
 
     def run_command(self, *arguments, stdin=b"", status=0):
-        result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=PATIENCE,
+        result = subprocess.run([self.program, *arguments], input=stdin, capture_output=True, timeout=PATIENCE,
                                 env=self.environment)
         self.assertEqual(result.returncode, status, (arguments, result.stderr.decode()))
         return result
@@ -155,8 +156,8 @@ class ProgramTest(unittest.TestCase):
                 del answer["reread"]["seconds"]  # so that answers can be compared
         return document
 
-    def query(self, sql, *values, database=None):
-        connection = sqlite3.connect(database or self.database)
+    def query(self, sql, *values, database=None, uri=False):
+        connection = sqlite3.connect(database or self.database, uri=uri)
         try:
             return connection.execute(sql, values).fetchall()
         finally:

@@ -1,5 +1,9 @@
-// The engine thread with the shipped model: every command of the window but those about answers
-// (answering_test.cpp).
+// The engine thread with the shipped model: sessions, reading, storing and failures.
+#include <QFile>
+#include <QTest>
+#include <cstdlib>
+#include <sstream>
+
 #include "kernels/base/error.h"
 #include "storage/session/document.h"
 #include "storage/session/listener.h"
@@ -7,18 +11,14 @@
 #include "storage/session/stored_session.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/project_folders.h"
-#include "tests/ui/engine/engine_test.h"
+#include "tests/ui/engine/engine_fixture.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
 #include "ui/engine/tools.h"
-#include <QFile>
-#include <QTest>
-#include <cstdlib>
-#include <sstream>
 
 namespace palimpsest::ui {
 
-class EngineThreadTest : public EngineTest {
+class EngineThreadTest : public EngineFixture {
     Q_OBJECT
 private Q_SLOTS:
     void init() { start(); }

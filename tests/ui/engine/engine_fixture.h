@@ -10,7 +10,7 @@
 
 namespace palimpsest::ui {
 
-class EngineTest : public QObject {
+class EngineFixture : public QObject {
     Q_OBJECT
 
 protected:

@@ -1,4 +1,4 @@
-#include "tests/ui/engine/engine_test.h"
+#include "tests/ui/engine/engine_fixture.h"
 
 #include <QFile>
 #include <QTest>
@@ -11,7 +11,7 @@
 
 namespace palimpsest::ui {
 
-QString EngineTest::book(int copies) const
+QString EngineFixture::book(int copies) const
 {
     QFile sample(QString::fromStdString(tests::source_file("resources/samples/ashford-light.md")));
     if (!sample.open(QIODevice::ReadOnly)) return {};
@@ -23,19 +23,19 @@ QString EngineTest::book(int copies) const
     return file.fileName();
 }
 
-bool EngineTest::wait_until_idle(int milliseconds) const
+bool EngineFixture::wait_until_idle(int milliseconds) const
 {
     const bool idle = test::eventually([&] { return engine_->is_idle(); }, milliseconds);
     QCoreApplication::processEvents();
     return idle;
 }
 
-void EngineTest::start()
+void EngineFixture::start()
 {
     start(folder_.filePath(QStringLiteral("%1.db").arg(++number_)));
 }
 
-void EngineTest::start(const QString& database)
+void EngineFixture::start(const QString& database)
 {
     engine_.reset(); // ends first, because only one engine at a time can open the database
     engine_ = std::make_unique<EngineThread>(database);
@@ -43,7 +43,7 @@ void EngineTest::start(const QString& database)
     engine_->set_sampling({}, 24);
 }
 
-QStringList EngineTest::sessions_in_library()
+QStringList EngineFixture::sessions_in_library()
 {
     QStringList names;
     engine_->run({}, [&](EngineThread::Tools& tools) {
@@ -53,14 +53,14 @@ QStringList EngineTest::sessions_in_library()
     return wait_until_idle() ? names : QStringList();
 }
 
-void EngineTest::change_database(const char* sql)
+void EngineFixture::change_database(const char* sql)
 {
     engine_->run({}, [sql](EngineThread::Tools& tools) { tools.store.database.sql().exec(sql); });
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
 }
 
-bool EngineTest::wait_for_share(Activity activity, double share) const
+bool EngineFixture::wait_for_share(Activity activity, double share) const
 {
     const auto is_there = [&] {
         const auto frame = engine_->frame();
@@ -69,7 +69,7 @@ bool EngineTest::wait_for_share(Activity activity, double share) const
     return test::eventually(is_there);
 }
 
-void EngineTest::begin(const QString& name, const QString& policy, int copies)
+void EngineFixture::begin(const QString& name, const QString& policy, int copies)
 {
     engine_->begin_session({.name = name, .policy = policy, .budget = QStringLiteral("256"), .chunk = 128},
                            {book(copies)});
@@ -77,7 +77,7 @@ void EngineTest::begin(const QString& name, const QString& policy, int copies)
     QCOMPARE(failure(), QString());
 }
 
-QString EngineTest::book_with_door() const
+QString EngineFixture::book_with_door() const
 {
     QFile file(folder_.filePath(QStringLiteral("door.md"))), rest(book(4));
     if (!file.open(QIODevice::WriteOnly) || !rest.open(QIODevice::ReadOnly)) qFatal("cannot write the book");
