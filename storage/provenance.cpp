@@ -104,6 +104,15 @@ private:
     bool is_possible_ = true;
 };
 
+// Absent if it is damaged or impossible.
+std::optional<Provenance> provenance_in(const std::string& data, int64_t hash, uint64_t stream_tokens)
+try {
+    if (hash_of(data) != hash) return std::nullopt;
+    return Reader(stream_tokens).read(data);
+} catch (const json::exception&) { // not what put() writes
+    return std::nullopt;
+}
+
 } // namespace
 
 void Provenances::put(int64_t answer, const Provenance& provenance)
@@ -128,34 +137,34 @@ void Provenances::copy(int64_t from, int64_t to)
     insert.exec();
 }
 
-std::map<int64_t, Provenance> Provenances::of(int64_t session, uint64_t stream_tokens)
+Provenances::Read Provenances::read(int64_t session, uint64_t stream_tokens)
 {
     return db_.guarded([&] {
-        std::map<int64_t, Provenance> all;
+        Read read;
         auto query = db_.statement("SELECT message, data, provenance.hash FROM provenance "
                                    "JOIN messages ON messages.id = message WHERE session = ?");
         query.bind(1, session);
         while (query.executeStep()) {
-            if (query.getColumn(1).getBytes() > most_bytes) continue;
-            const std::string data = query.getColumn(1).getString();
-            if (hash_of(data) != query.getColumn(2).getInt64()) continue;
-            try {
-                if (auto read = Reader(stream_tokens).read(data))
-                    all.emplace(query.getColumn(0).getInt64(), std::move(*read));
-            } catch (const json::exception&) { // not what put() writes
-            }
+            std::optional<Provenance> one;
+            if (query.getColumn(1).getBytes() <= most_bytes)
+                one = provenance_in(query.getColumn(1).getString(), query.getColumn(2).getInt64(), stream_tokens);
+            if (one)
+                read.all.emplace(query.getColumn(0).getInt64(), std::move(*one));
+            else
+                ++read.left_out;
         }
-        return all;
+        return read;
     });
 }
 
-size_t Provenances::damaged(int64_t session, uint64_t stream_tokens)
+std::map<int64_t, Provenance> Provenances::of(int64_t session, uint64_t stream_tokens)
 {
-    auto query =
-        db_.statement("SELECT count(*) FROM provenance JOIN messages ON messages.id = message WHERE session = ?");
-    query.bind(1, session);
-    query.executeStep();
-    return static_cast<size_t>(query.getColumn(0).getInt64()) - of(session, stream_tokens).size();
+    return read(session, stream_tokens).all;
+}
+
+size_t Provenances::count_left_out(int64_t session, uint64_t stream_tokens)
+{
+    return read(session, stream_tokens).left_out;
 }
 
 } // namespace palimpsest::storage

@@ -56,9 +56,15 @@ public:
     void copy(int64_t from, int64_t to);                    // of an answer to its copy, within a transaction
     // By answer. A row that is damaged, too large, or impossible (tokens beyond the session's stream) is left out.
     std::map<int64_t, Provenance> of(int64_t session, uint64_t stream_tokens);
-    size_t damaged(int64_t session, uint64_t stream_tokens); // how many are left out
+    size_t count_left_out(int64_t session, uint64_t stream_tokens);
 
 private:
+    struct Read {
+        std::map<int64_t, Provenance> all;
+        size_t left_out = 0;
+    };
+    Read read(int64_t session, uint64_t stream_tokens);
+
     Database& db_;
 };
 

@@ -40,14 +40,32 @@ Note note_of(SQLite::Statement& row)
     "document, first_token, end_token, first_byte, end_byte, section, origin, repeats, text, refused, tokens, "    \
     "seconds, hash"
 
-std::vector<Note> all_of(SQLite::Statement& query)
-{
+struct ReadNotes {
     std::vector<Note> notes;
+    size_t left_out = 0;
+};
+
+ReadNotes all_of(SQLite::Statement& query)
+{
+    ReadNotes read;
     while (query.executeStep()) {
         Note note = note_of(query);
-        if (hash_of(note) == query.getColumn(12).getInt64()) notes.push_back(std::move(note));
+        if (hash_of(note) == query.getColumn(12).getInt64())
+            read.notes.push_back(std::move(note));
+        else
+            ++read.left_out;
     }
-    return notes;
+    return read;
+}
+
+ReadNotes of_session(Database& database, int64_t session)
+{
+    return database.guarded([&] {
+        auto query = database.statement("SELECT " PALIMPSEST_NOTE_COLUMNS
+                                        " FROM notes WHERE session = ? ORDER BY document, first_token");
+        query.bind(1, session);
+        return all_of(query);
+    });
 }
 
 } // namespace
@@ -78,12 +96,7 @@ void Notes::put(int64_t session, const Note& note)
 
 std::vector<Note> Notes::of(int64_t session)
 {
-    return db_.guarded([&] {
-        auto query = db_.statement("SELECT " PALIMPSEST_NOTE_COLUMNS
-                                   " FROM notes WHERE session = ? ORDER BY document, first_token");
-        query.bind(1, session);
-        return all_of(query);
-    });
+    return of_session(db_, session).notes;
 }
 
 std::vector<Note> Notes::of(int64_t session, int64_t document)
@@ -93,16 +106,13 @@ std::vector<Note> Notes::of(int64_t session, int64_t document)
                                    " FROM notes WHERE session = ? AND document = ? ORDER BY first_token");
         query.bind(1, session);
         query.bind(2, document);
-        return all_of(query);
+        return all_of(query).notes;
     });
 }
 
-size_t Notes::damaged(int64_t session)
+size_t Notes::count_left_out(int64_t session)
 {
-    auto query = db_.statement("SELECT count(*) FROM notes WHERE session = ?");
-    query.bind(1, session);
-    query.executeStep();
-    return static_cast<size_t>(query.getColumn(0).getInt64()) - of(session).size();
+    return of_session(db_, session).left_out;
 }
 
 } // namespace palimpsest::storage

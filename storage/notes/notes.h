@@ -20,7 +20,7 @@ public:
     // its checksum is left out: it can be made again.
     std::vector<Note> of(int64_t session);
     std::vector<Note> of(int64_t session, int64_t document);
-    size_t damaged(int64_t session); // how many are left out
+    size_t count_left_out(int64_t session);
 
 private:
     Database& db_;

@@ -10,12 +10,11 @@
 namespace palimpsest::storage {
 namespace {
 
-// Throws if something is damaged that is left out; the session can be used without it.
-void require_none_left_out(const std::string& session, const Text& damaged, size_t count)
+// Throws: something of the session is damaged.
+[[noreturn]] void fail(const std::string& session, const Text& what, const Text& then)
 {
-    if (count > 0)
-        throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session '{0}'", printable(session)),
-                    damaged, Text("they are left out; the rest can be used"));
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session '{0}'", printable(session)), what,
+                then);
 }
 
 } // namespace
@@ -29,19 +28,19 @@ VerifiedSession verified_session(Store& store, const std::string& name)
         store.snapshots.load(snapshot.id);
     for (const Message& message : store.conversations.messages(id))
         if (message.damaged)
-            throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session '{0}'", printable(name)),
-                        Text("message {0} does not match its checksum", message.id),
-                        Text("it is shown as damaged; the rest can be used"));
+            fail(name, Text("message {0} does not match its checksum", message.id),
+                 Text("it is shown as damaged; the rest can be used"));
     const std::vector<StreamPart> stream = store.conversations.stream(id);
     for (const StreamPart& part : stream)
         if (const auto* document = document_in(part))
             verified.document_tokens += store.library.verify(document->id);
     store.conversations.fade_record(id);
-    const size_t notes = Notes(store.database).damaged(id),
-                 provenances = Provenances(store.database).damaged(id, tokens_of(stream));
-    require_none_left_out(name, Text("{0} notes do not match their checksums", notes), notes);
-    require_none_left_out(name, Text("where {0} answers come from does not match its checksum", provenances),
-                          provenances);
+    if (const size_t notes = Notes(store.database).count_left_out(id))
+        fail(name, Text("damaged notes: {0}", notes),
+             Text("they are left out, and written again when notes are wanted"));
+    if (const size_t answers = Provenances(store.database).count_left_out(id, tokens_of(stream)))
+        fail(name, Text("answers whose stored sources are damaged: {0}", answers),
+             Text("the answers are whole; only their sources are not shown"));
     return verified;
 }
 

@@ -114,16 +114,14 @@ private:
 
     ordered_json summary(Store& store, const SessionInfo& info) const
     {
-        uint64_t bytes = 0, tokens = 0, seen = 0;
+        uint64_t bytes = 0, seen = 0;
         for (const SnapshotInfo& snapshot : store.snapshots.of(info.id)) {
             bytes += snapshot.bytes;
             seen = std::max(seen, snapshot.tokens_seen);
         }
-        for (const storage::StreamPart& part : store.conversations.stream(info.id))
-            tokens += tokens_of(part);
         return {{"name", info.name},
                 {"model", info.model_name},
-                {"tokens", tokens},
+                {"tokens", tokens_of(store.conversations.stream(info.id))},
                 {"tokens_saved", seen},
                 {"state_bytes", bytes},
                 {"changed", utc(info.changed_ms)},

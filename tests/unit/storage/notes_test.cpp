@@ -210,7 +210,7 @@ TEST_CASE("a note that is damaged is left out, and written again")
     tested.read();
     CHECK(verified_session(tested.store(), "book").document_tokens > 0);
     tested.store().database.sql().exec("UPDATE notes SET text = 'The captain was Ahab.' WHERE section = 2");
-    CHECK(test::refused([&] { verified_session(tested.store(), "book"); }).says("1 notes do not match"));
+    CHECK(test::refused([&] { verified_session(tested.store(), "book"); }).says("damaged notes: 1"));
     StoredSession& session = tested.open("book", noting());
     CHECK(session.notes().size() == 4);
     session.complete_notes();

@@ -99,7 +99,17 @@ TEST_CASE("a provenance that does not match its checksum is left out")
     CHECK(verified_session(book.store(), "book").document_tokens > 0);
     book.store().database.sql().exec("UPDATE provenance SET data = replace(data, '30', '31')");
     CHECK(book.of("book") == std::vector<Provenance>{book.second});
-    CHECK(refused([&] { verified_session(book.store(), "book"); }).says("where 1 answers come from"));
+    CHECK(refused([&] { verified_session(book.store(), "book"); }).says("sources are damaged: 1"));
+}
+
+TEST_CASE("a table that cannot be read is the database's error")
+{
+    for (const char* table : {"notes", "provenance"}) {
+        AnsweredBook book;
+        book.store().database.sql().exec(std::string("DROP TABLE ") + table);
+        INFO(table);
+        CHECK(refused([&] { verified_session(book.store(), "book"); }).code.starts_with("PAL-D"));
+    }
 }
 
 TEST_CASE("a provenance of an imported session that is impossible is left out")
@@ -145,6 +155,7 @@ TEST_CASE("a provenance of an imported session that is impossible is left out")
                                    {"}", "]"}}) {
         INFO(to.substr(0, 80));
         CHECK(left_with(changed(from, to)) == 1);
+        CHECK(refused([&] { verified_session(book.store(), "book"); }).says("sources are damaged: 1"));
     }
     CHECK(left_with("") == 1);
     CHECK(left_with("[]") == 1);

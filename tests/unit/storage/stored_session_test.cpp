@@ -39,14 +39,6 @@ using tests::tokens;
 
 namespace {
 
-uint64_t tokens_in(const std::vector<StreamPart>& parts)
-{
-    uint64_t tokens = 0;
-    for (const StreamPart& part : parts)
-        tokens += tokens_of(part);
-    return tokens;
-}
-
 std::vector<std::optional<int64_t>> messages_of(const std::vector<StreamPart>& parts)
 {
     std::vector<std::optional<int64_t>> all;
@@ -416,11 +408,11 @@ TEST_CASE("a document that is read after a stopped question follows the whole qu
     stopped.request_stop();
     CHECK(session.say("Who kept it?", tokens(answer_tokens, stopped.get_token())).tokens.empty());
     REQUIRE(session.session().tokens_seen() + static_cast<uint64_t>(session.session().pending()) <
-            tokens_in(session.parts()));
+            tokens_of(session.parts()));
     std::istringstream text("The harbour was dark.\n");
     Document document = Document::of_text("more", text);
     session.read(document);
-    CHECK(session.session().tokens_seen() == tokens_in(session.parts()));
+    CHECK(session.session().tokens_seen() == tokens_of(session.parts()));
     CHECK(say(session, "And then?").size() == answer_tokens);
 }
 
@@ -441,7 +433,7 @@ TEST_CASE("no document is read before a question that waits to be stored")
     disk.heal();
     session.read(document);
     CHECK(session.turns_waiting() == 0);
-    CHECK(session.session().tokens_seen() == tokens_in(session.parts()));
+    CHECK(session.session().tokens_seen() == tokens_of(session.parts()));
 }
 
 TEST_CASE("regenerating is refused if the last part of the stream is no answer")
