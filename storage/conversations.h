@@ -96,7 +96,7 @@ public:
     // part of the stream; it replaced the others.
     std::vector<Message> messages(int64_t session);
     std::optional<Message> message(int64_t id);
-    // What the messages of the stream read again, with `at` as an index of the stream.
+    // The passages that messages of the stream read again, with `at` as an index of the stream.
     std::vector<ReadAgain> read_again(std::span<const StreamPart> stream);
     // Replaces `message` by `with` in the stream; both stay stored, with the same parent. REQUIRES: the stream ends
     // with `message`.

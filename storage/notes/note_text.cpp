@@ -79,6 +79,20 @@ std::string paragraph(std::string_view text)
     return out;
 }
 
+// With spaces in place of list marks and asterisks, so that places stay.
+std::string without_marks(std::string_view text)
+{
+    std::string out(text);
+    for (size_t begin = 0; begin < text.size();) {
+        const size_t end = std::min(text.find('\n', begin), text.size());
+        const size_t marks = end - begin - bare(text.substr(begin, end - begin)).size();
+        std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(begin), marks, ' ');
+        begin = end + 1;
+    }
+    std::replace(out.begin(), out.end(), '*', ' ');
+    return out;
+}
+
 std::string joined_words(std::span<const std::string_view> words)
 {
     std::string all;
@@ -121,7 +135,11 @@ std::string cut(std::string_view text, size_t end)
     text = text.substr(0, end);
     const auto all = engine::sentences(text);
     for (size_t i = all.size(); i-- > 0;)
-        if (ends_sentence(all[i].in(text))) return std::string(text.substr(0, all[i].end));
+        if (ends_sentence(all[i].in(text)) && !is_list_mark(all[i].in(text)))
+            return std::string(text.substr(0, all[i].end));
+    for (size_t line = text.rfind('\n'); line != std::string_view::npos && bare(text.substr(line + 1)).empty();
+         line = text.rfind('\n'))
+        text = text.substr(0, line); // a list mark without its item
     const auto last = text.find_last_not_of(" ,;:");
     if (last == std::string_view::npos) return "";
     return std::string(text.substr(0, last + 1)) + "...";
@@ -205,6 +223,12 @@ bool repeats_itself(std::string_view text)
     return repetition(all) < all.size();
 }
 
+std::string without_repetition(std::string_view text)
+{
+    const size_t end = repetition(without_marks(text));
+    return end < text.size() ? cut(text, end) : std::string(text);
+}
+
 std::vector<std::string> invented_in(std::string_view text, std::string_view source)
 {
     return invented_in(text, SourceWords(source));
@@ -214,7 +238,7 @@ CheckedText checked(std::string_view text, std::string_view source)
 {
     const SourceWords known(source);
     CheckedText result;
-    const size_t end = repetition(text);
+    const size_t end = repetition(without_marks(text));
     result.repeats = end < text.size();
     std::string whole;
     if (result.repeats) text = whole = cut(text, end);

@@ -23,6 +23,9 @@ struct TrimmedText {
 TrimmedText trimmed(std::string_view text, size_t max_words, bool ended);
 // Whether the text repeats itself, and generating more of it is in vain.
 bool repeats_itself(std::string_view text);
+// Returns the text with its lines and list marks. One that repeats itself is cut before that, back to the end of a
+// sentence if there is one, otherwise with "..." behind.
+std::string without_repetition(std::string_view text);
 
 // The names and numbers of a text that its source does not hold. A name is a word with a capital letter that stands
 // so in the source. Where a sentence begins, any word counts, unless it is a function word of English, or one that
@@ -50,8 +53,8 @@ struct KeptText {
     bool repeats = false; // as TrimmedText
     bool operator==(const KeptText&) const = default;
 };
-// What a model has written about a source, trimmed; or, if it is not about it or names what source and heading do
-// not hold, sentences of the source (telling_sentences.h). `ended`: as for trimmed.
+// The text that a model has written about a source, trimmed; or, if it is not about it or names what source and
+// heading do not hold, sentences of the source (telling_sentences.h). `ended`: as for trimmed.
 KeptText kept_or_quoted(std::string_view written, bool ended, std::string_view heading, std::string_view source,
                         const KeptLength& length);
 

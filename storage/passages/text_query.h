@@ -1,4 +1,4 @@
-// Makes conditions for a full-text index (FTS5) of the text that a user types into a search field.
+// Turns the text that a user types into a search field into conditions for a full-text index (FTS5).
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ std::string rough_stem(std::string_view word);
 bool begins_with_capital(std::string_view word);
 // Whether a plain word is one of English that stands for something said before, such as "his" or "there".
 bool is_pronoun(std::string_view word);
-// Whether these words, of English or German, begin with "and".
+// Whether these words, of English or German, begin with "and" or "und".
 bool continues_what_was_said(const std::vector<std::string_view>& words);
 // Where the first `most` words end, at most 12 bytes for each: a text without spaces, such as Chinese, is one word
 // from mark to mark. The text's size if it has no more; never within a UTF-8 character.

@@ -1,5 +1,5 @@
-// Looks for support of an answer in the passages that were found for its question: the sentence that supports it
-// best, and what of the answer stands in none of them.
+// How the passages that were found for a question support an answer: the sentence that supports it best, and the
+// names and numbers of the answer that stand in none of them.
 #pragma once
 
 #include <optional>

@@ -49,9 +49,7 @@ std::optional<std::string> write_answer(const SessionContext& context, const Ses
         *apart, prompt, framing.tokenizer(),
         {.sampler = sampler, .max_tokens = options.max_tokens, .stop = options.stop, .token = options.token});
     if (!written) return std::nullopt;
-    const TrimmedText text = trimmed(written->text, static_cast<size_t>(options.max_tokens),
-                                     written->end == engine::GenerateEnd::EndOfText);
-    return text.repeats ? text.text : written->text;
+    return without_repetition(written->text);
 }
 
 } // namespace

@@ -12,7 +12,7 @@
 namespace palimpsest::storage {
 
 struct EarlyAnswer {
-    std::string text;
+    std::string text; // as without_repetition
     AnswerSupport support;
     double share = 0; // of the tokens of the session's documents that were read, 0 to 1
 };

@@ -147,7 +147,7 @@ public:
     }
     // Whether the last answer was written from what its question has read again alone, and not from the cache.
     bool was_written_apart() const { return turns_->was_written_apart(); }
-    // Whether the passages that the listener was told of support the last answer.
+    // How the passages that the listener was told of support the last answer.
     AnswerSupport support_of(std::string_view answer, std::string_view question, const Rereading& found)
     {
         return storage::support_of(answer, FoundSentences(found, {question, found.before}, context_.store,

@@ -20,8 +20,8 @@ std::optional<WrittenText> write_text(engine::Session& session, std::span<const 
         return ++generated % tokens_between_looks != 0 || !repeats_itself(text.text());
     };
     const auto is_end = [&](engine::TokenId id) { return tokenizer.is_end(id); };
-    const auto result = session.generate(
-        {.max_tokens = options.max_tokens, .stop = options.stop, .token = take, .is_end = is_end});
+    const auto result =
+        session.generate({.max_tokens = options.max_tokens, .stop = options.stop, .token = take, .is_end = is_end});
     if (result.end == engine::GenerateEnd::Cancelled) return std::nullopt;
     text.finish();
     written.text = text.text();

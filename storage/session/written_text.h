@@ -21,7 +21,8 @@ struct WritingOptions {
     int32_t max_tokens = 0;
     std::vector<std::string> ends{}; // texts at which it ends
     std::stop_token stop{};
-    std::function<bool(engine::TokenId)> token{}; // is called for every token; false: no more
+    // Is called for every token that belongs to the text; false: no more.
+    std::function<bool(engine::TokenId)> token{};
 };
 
 struct WrittenText {

@@ -29,7 +29,7 @@ struct EarlyReply {
     double share = 0;     // of the documents that was read, 0 to 1
 };
 
-// The passages of the documents that a question read again.
+// How much of the documents a question read again.
 struct ReadAgainNote {
     uint64_t tokens = 0;
     double held = 0; // share of it that the cache held before
@@ -52,7 +52,7 @@ struct DocumentPart {
     storage::DocumentInfo info;
     StreamRange range;
     std::vector<storage::Section> sections; // token numbers relative to the document
-    // What notes are about, in order, relative to the document; null: it has no passages yet.
+    // The stretches that notes are about, in order, relative to the document; null: it has no passages yet.
     std::shared_ptr<const std::vector<storage::Stretch>> stretches{};
 };
 

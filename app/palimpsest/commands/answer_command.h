@@ -1,4 +1,4 @@
-// What `ask` and `summarize` share: they feed documents into the open user turn, then a question, and generate the
+// Shared by `ask` and `summarize`: they feed documents into the open user turn, then a question, and generate the
 // answer; or answer from a copy of a stored session.
 #pragma once
 

@@ -121,6 +121,15 @@ TEST_CASE("a text is cut before it repeats itself, and back to the end of a sent
     CHECK(cut(" \n ").text.empty());
     CHECK(repeats_itself("one two three four five six one two three four five six"));
     CHECK_FALSE(repeats_itself("one two three four five six seven"));
+    CHECK(without_repetition("1. He came.\n2. She  left.") == "1. He came.\n2. She  left."); // lines stay
+    CHECK(without_repetition("- He came at last.\n- He came at last.\n- He came at last.") == "- He came at last.");
+    CHECK(without_repetition("1. He came at last.\n2. He came at last.") == "1. He came at last.");
+    CHECK(without_repetition("1. The door was green and the door was green and the door was green") ==
+          "1. The door was green and...");
+    CHECK(without_repetition("1) The door was green\n2) The door was green\n3) The door was green") ==
+          "1) The door was green...");
+    CHECK(without_repetition("There were two of them and there were two of them and there were two of them") ==
+          "There were two of them and...");
 }
 
 TEST_CASE("a text has at most so many words, and lists become one paragraph")
