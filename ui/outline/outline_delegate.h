@@ -12,7 +12,7 @@ class OutlineDelegate final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
 
-    void set_shades(ShadeColors colors, const QPalette& palette) { shades_ = ShadeTable(colors, palette); }
+    void set_shades(const ShadeColors& colors, const QPalette& palette) { shades_ = ShadeTable(colors, palette); }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
     // For the width of option.rect. Lays the note out.

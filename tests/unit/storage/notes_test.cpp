@@ -49,6 +49,7 @@ struct NotedBook : BookSession {
 std::vector<std::string> contents(const std::vector<Note>& notes)
 {
     std::vector<std::string> all;
+    all.reserve(notes.size());
     for (const Note& note : notes)
         all.push_back(std::to_string(note.about.first_token) + '-' + std::to_string(note.about.end_token) + ' ' +
                       std::to_string(note.about.section) + ' ' + note.text + '|' + note.refused);
