@@ -1,6 +1,7 @@
 #include "engine/encoder/encoder_change.h"
 
 #include <string_view>
+#include <utility>
 
 #include "engine/model/files/model_tensors.h"
 #include "engine/model/files/refusal.h"
@@ -20,6 +21,18 @@ public:
             std::string name = tensor.name;
             parts_.emplace(std::move(name), std::move(tensor));
         }
+    }
+
+    // Takes a vector that changes nothing out of what is applied.
+    std::vector<float> take(const std::string& name, uint64_t size)
+    {
+        const auto found = parts_.find(name);
+        if (found == parts_.end())
+            refuse_.fail(ErrorCode::ModelS9, Text("tensor {0} is missing", in_quotes(name)),
+                         Text("install the program again"));
+        std::vector<float> values = numbers(found->second, {size});
+        parts_.erase(found);
+        return values;
     }
 
     BertTensors apply()
@@ -110,6 +123,13 @@ private:
 BertTensors changed(const BertTensors& tensors, const std::shared_ptr<MappedFile>& change)
 {
     return Change(tensors, change).apply();
+}
+
+ScoredChange scored_change(const BertTensors& tensors, int32_t width, const std::shared_ptr<MappedFile>& change)
+{
+    Change parts(tensors, change);
+    std::vector<float> score = parts.take("score", static_cast<uint64_t>(width));
+    return {parts.apply(), std::move(score)};
 }
 
 } // namespace palimpsest::engine

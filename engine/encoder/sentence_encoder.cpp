@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/encoder/encoder_batches.h"
 #include "engine/encoder/encoder_change.h"
 #include "engine/model/config/limits.h"
 #include "engine/model/files/content_hash.h"
@@ -11,33 +12,6 @@
 
 namespace palimpsest::engine {
 namespace {
-
-// A batch grows text by text until it has this many tokens.
-constexpr int64_t batch_tokens = 512;
-
-// Lets the model stop early for as long as this exists.
-class StopScope {
-public:
-    StopScope(BertModel& model, std::stop_token stop) : model_(model) { model_.set_stop(std::move(stop)); }
-    ~StopScope() { model_.set_stop({}); }
-    StopScope(const StopScope&) = delete;
-    StopScope& operator=(const StopScope&) = delete;
-
-private:
-    BertModel& model_;
-};
-
-struct TextBatch {
-    std::vector<TokenId> ids;
-    std::vector<int32_t> lengths;
-
-    void add(const std::vector<TokenId>& text)
-    {
-        ids.insert(ids.end(), text.begin(), text.end());
-        lengths.push_back(static_cast<int32_t>(text.size()));
-    }
-    void clear() { ids.clear(), lengths.clear(); }
-};
 
 // Appends the mean of the rows of `states`, [tokens, width], divided by its length. The sum has its direction.
 void append_mean_direction(std::span<const float> states, size_t width, std::vector<float>& out)
@@ -74,7 +48,8 @@ SentenceEncoder::SentenceEncoder(EncoderFolder folder, kernels::Backend& backend
 
 std::unique_ptr<BertModel> SentenceEncoder::model_with(const BertTensors& tensors) const
 {
-    return std::make_unique<BertModel>(folder_.config, tensors, backend_, batch_tokens + folder_.max_tokens);
+    return std::make_unique<BertModel>(folder_.config, tensors, backend_,
+                                       encoder_batch_tokens + folder_.max_tokens);
 }
 
 void SentenceEncoder::change(const std::filesystem::path& change)
@@ -93,30 +68,18 @@ void SentenceEncoder::change(const std::filesystem::path& change)
 
 std::vector<float> SentenceEncoder::encode(std::span<const std::string_view> texts, const std::stop_token& stop)
 {
-    const StopScope scope(*model_, stop);
     std::vector<float> out;
-    out.reserve(texts.size() * static_cast<size_t>(width()));
-    TextBatch batch;
-    for (size_t i = 0; i < texts.size(); ++i) {
-        batch.add(tokenizer_.encode(texts[i], max_tokens()));
-        if (std::ssize(batch.ids) < batch_tokens && i + 1 < texts.size()) continue;
-        const std::span<const float> states = model_->run(batch.ids, batch.lengths);
-        if (stop.stop_requested()) return {};
-        append_embeddings(states, batch.lengths, out);
-        batch.clear();
-    }
+    const auto columns = static_cast<size_t>(width());
+    out.reserve(texts.size() * columns);
+    const auto ids_of = [&](size_t i) { return tokenizer_.encode(texts[i], max_tokens()); };
+    const auto take = [&](std::span<const float> states) { append_mean_direction(states, columns, out); };
+    if (!run_in_batches(*model_, texts.size(), columns, ids_of, take, stop)) return {};
     return out;
 }
 
-void SentenceEncoder::append_embeddings(std::span<const float> states, std::span<const int32_t> lengths,
-                                        std::vector<float>& out) const
+std::unique_ptr<CrossEncoder> SentenceEncoder::cross_encoder(const std::filesystem::path& change) const
 {
-    const auto columns = static_cast<size_t>(width());
-    for (const int32_t length : lengths) {
-        const size_t floats = static_cast<size_t>(length) * columns;
-        append_mean_direction(states.first(floats), columns, out);
-        states = states.subspan(floats);
-    }
+    return std::make_unique<CrossEncoder>(folder_.config, folder_.tensors, change, tokenizer_, backend_);
 }
 
 } // namespace palimpsest::engine

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/encoder/bert_model.h"
+#include "engine/encoder/cross_encoder.h"
 #include "engine/encoder/encoder_folder.h"
 #include "engine/encoder/word_piece.h"
 
@@ -47,11 +48,13 @@ public:
     // finite vector, and Error (Resources).
     std::vector<float> encode(std::span<const std::string_view> texts, const std::stop_token& stop = {});
 
+    // Reads questions and sentences together with these weights and a change of them. The encoder, which must
+    // outlive it, and it must not compute at the same time. Throws Error as CrossEncoder does.
+    std::unique_ptr<CrossEncoder> cross_encoder(const std::filesystem::path& change) const;
+
 private:
     SentenceEncoder(EncoderFolder folder, kernels::Backend& backend);
     std::unique_ptr<BertModel> model_with(const BertTensors& tensors) const;
-    void append_embeddings(std::span<const float> states, std::span<const int32_t> lengths,
-                           std::vector<float>& out) const;
 
     kernels::Backend& backend_;
     EncoderFolder folder_;
