@@ -28,4 +28,9 @@ std::filesystem::path shipped_encoder_change(const std::string& encoder)
     return find_shipped("share/palimpsest/encoder/" + encoder + ".safetensors");
 }
 
+std::filesystem::path shipped_sentence_change(const std::string& encoder)
+{
+    return find_shipped("share/palimpsest/encoder/sentences/" + encoder + ".safetensors");
+}
+
 } // namespace palimpsest::storage

@@ -14,4 +14,8 @@ std::filesystem::path shipped_model();
 // questions about books (resources/encoder/README.md). Empty: there is none for this encoder.
 std::filesystem::path shipped_encoder_change(const std::string& encoder);
 
+// The change of a sentence encoder, by its identity with the change above, with which it reads a question and a
+// sentence together (engine/encoder/cross_encoder.h). Empty: there is none.
+std::filesystem::path shipped_sentence_change(const std::string& encoder);
+
 } // namespace palimpsest::storage

@@ -68,23 +68,39 @@ float product(const std::byte* numbers, std::span<const float> question)
     return std::accumulate(std::begin(sums), std::end(sums), 0.0F);
 }
 
-// A row of another size is damaged, and has none.
-Similarity similarity_of(std::span<const std::byte> data, std::span<const float> question)
+// Calls `each` with the cosine of every window. A row of another size is damaged, and has none.
+template<class Each>
+void for_cosines(std::span<const std::byte> data, std::span<const float> question, const Each& each)
 {
     const size_t window_bytes = number_bytes + question.size();
-    if (data.size() < number_bytes + window_bytes || (data.size() - number_bytes) % window_bytes != 0) return {};
+    if (question.empty() || data.size() < number_bytes + window_bytes ||
+        (data.size() - number_bytes) % window_bytes != 0)
+        return;
+    for (size_t at = number_bytes; at < data.size(); at += window_bytes)
+        each(float_at(&data[at]) * static_cast<double>(product(data.data() + at + number_bytes, question)));
+}
+
+Similarity similarity_of(std::span<const std::byte> data, std::span<const float> question)
+{
     Similarity similarity{.best = -1, .mean = 0};
     double sum = 0;
-    for (size_t at = number_bytes; at < data.size(); at += window_bytes) {
-        const double cosine =
-            float_at(&data[at]) * static_cast<double>(product(data.data() + at + number_bytes, question));
+    bool has_windows = false;
+    for_cosines(data, question, [&](double cosine) {
         similarity.best = std::max(similarity.best, cosine);
         sum += cosine;
-    }
+        has_windows = true;
+    });
+    if (!has_windows) return {};
     const float length = float_at(data.data());
     similarity.mean = length > 0 ? sum / length : 0;
     const bool is_finite = std::isfinite(similarity.best) && std::isfinite(similarity.mean);
     return is_finite ? similarity : Similarity();
+}
+
+// Valid as long as the column's row.
+std::span<const std::byte> bytes_of(const SQLite::Column& column)
+{
+    return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
 }
 
 void run(Database& db, const char* sql, int64_t document)
@@ -137,13 +153,27 @@ void PassageVectors::compare(std::span<const int64_t> documents, const std::stri
             auto query = db_.statement("SELECT idx, data FROM passage_vectors WHERE document = ? AND document IN "
                                        "(SELECT document FROM indexed_documents) ORDER BY idx");
             query.bind(1, document);
-            while (query.executeStep()) {
-                const auto data = query.getColumn(1);
-                const auto* bytes = static_cast<const std::byte*>(data.getBlob());
+            while (query.executeStep())
                 each(document, query.getColumn(0).getInt64(),
-                     similarity_of({bytes, static_cast<size_t>(data.getBytes())}, question));
-            }
+                     similarity_of(bytes_of(query.getColumn(1)), question));
         }
+    });
+}
+
+std::vector<double> PassageVectors::windows(int64_t document, int64_t index, const std::string& encoder,
+                                            std::span<const float> question)
+{
+    return db_.guarded([&] {
+        std::vector<double> cosines;
+        if (count(document, encoder) <= index) return cosines;
+        auto query = db_.statement("SELECT data FROM passage_vectors WHERE document = ? AND idx = ?");
+        query.bind(1, document);
+        query.bind(2, index);
+        if (query.executeStep())
+            for_cosines(bytes_of(query.getColumn(0)), question, [&](double cosine) { cosines.push_back(cosine); });
+        const bool are_finite =
+            std::all_of(cosines.begin(), cosines.end(), [](double cosine) { return std::isfinite(cosine); });
+        return are_finite ? cosines : std::vector<double>();
     });
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "storage/database.h"
 
@@ -36,6 +37,10 @@ public:
     using Compared = std::function<void(int64_t document, int64_t index, const Similarity& similarity)>;
     void compare(std::span<const int64_t> documents, const std::string& encoder, std::span<const float> question,
                  const Compared& each);
+
+    // The cosines of one passage's windows, in order; none if it has no embeddings of the encoder, or damaged ones.
+    std::vector<double> windows(int64_t document, int64_t index, const std::string& encoder,
+                                std::span<const float> question);
 
 private:
     Database& db_;

@@ -69,11 +69,12 @@ std::optional<EarlyAnswer> answer_early(SessionContext& context, const SessionFr
     context.encode([&](PassageEncoder& encoder) {
         means.meaning = encoder.meaning_of({question, means.before}, options.stop);
     });
+    if (means.is_by_meaning()) means.encoder = context.encoder_for_finding();
     RereadOptions all = rereading; // what is held well, too: the session that holds it does not answer
     all.mode = RereadMode::Always;
     all.needs_room = false;
     const Rereading found = plan_rereading(context.store, read, *context.session, question, all, means);
-    const FoundSentences sentences(found, {question, means.before}, context.store, context.encoder(), options.stop);
+    const FoundSentences sentences(found, {question, means.before}, context.store, means.encoder, options.stop);
     std::vector<std::string> texts;
     for (const Quote& excerpt : sentences.excerpts())
         texts.push_back(excerpt.text);

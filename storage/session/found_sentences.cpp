@@ -17,10 +17,11 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr double weight_of_previous = 0.7, weight_of_answer = 0.5, weight_of_kind = 0.3;
+constexpr double weight_of_reading = 0.1;
 
-constexpr size_t max_encoded = 256;         // sentences
-constexpr size_t max_question_bytes = 4096; // of which every word and name is looked up in every sentence
-constexpr size_t max_excerpts = 2;          // chosen on books of the training split (docs/quality.md)
+constexpr size_t max_encoded = 256, max_read = 32; // sentences
+constexpr size_t max_question_bytes = 4096;        // of which every word and name is looked up in every sentence
+constexpr size_t max_excerpts = 2;                 // chosen on books of the training split (docs/quality.md)
 
 // Whether the question, in English, has a word that asks for a name. The words are in small letters.
 bool asks_for_name(const std::vector<std::string_view>& words)
@@ -86,7 +87,9 @@ FoundSentences::FoundSentences(const Rereading& found, const Question& question,
         const double previous = all_[i].follows ? weight_of_previous * by_words[i - 1] : 0;
         of_question_.push_back(by_words[i] + previous + weight_of_kind * by_kind[i]);
     }
-    if (encoder && !all_.empty()) add_meaning({question_, question.before}, *encoder, stop);
+    if (!encoder || all_.empty()) return;
+    add_meaning({question_, question.before}, *encoder, stop);
+    add_reading({question_, question.before}, *encoder, stop);
 }
 
 void FoundSentences::add_passages(const Rereading& found)
@@ -145,11 +148,17 @@ std::vector<double> FoundSentences::kind_scores() const
     return scores;
 }
 
+std::vector<size_t> FoundSentences::best_few(size_t most) const
+{
+    std::vector<size_t> best = best_first(of_question_);
+    best.resize(std::min(best.size(), most));
+    return best;
+}
+
 // The cosine of the question and the sentence, and of the question and the sentence with the one before it.
 void FoundSentences::add_meaning(const Question& question, PassageEncoder& encoder, const std::stop_token& stop)
 try {
-    std::vector<size_t> best = best_first(of_question_);
-    best.resize(std::min(best.size(), max_encoded));
+    const std::vector<size_t> best = best_few(max_encoded);
     std::vector<std::string> pairs;
     pairs.reserve(best.size());
     for (const size_t i : best)
@@ -170,6 +179,25 @@ try {
     for (size_t k = 0; k < best.size(); ++k)
         of_question_[best[k]] += cosine(2 * k) + cosine(1 + 2 * k);
 } catch (const Error&) { // the encoder has failed: words and kind are left
+}
+
+// How much better than the others the sentence, read together with the question, answers it.
+void FoundSentences::add_reading(const Question& question, PassageEncoder& encoder, const std::stop_token& stop)
+{
+    const std::vector<size_t> best = best_few(max_read);
+    std::vector<engine::SentenceInPlace> sentences;
+    sentences.reserve(best.size());
+    for (const size_t i : best) {
+        size_t first = i;
+        while (all_[first].follows && first + 2 > i)
+            --first;
+        sentences.push_back({all_[i].text, {all_[first].text.data(), all_[i].text.data()}});
+    }
+    const std::vector<float> scores = encoder.scores(question, sentences, stop);
+    const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) /
+                        static_cast<double>(std::max<size_t>(1, scores.size()));
+    for (size_t k = 0; k < scores.size(); ++k)
+        of_question_[best[k]] += weight_of_reading * (static_cast<double>(scores[k]) - mean);
 }
 
 std::vector<double> FoundSentences::scores(std::string_view answer) const

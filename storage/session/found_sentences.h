@@ -16,9 +16,10 @@ namespace palimpsest::storage {
 
 class FoundSentences {
 public:
-    // Headings are left out. Of many sentences, the meaning of the 256 with the most of the question's words
-    // counts. Empty if nothing was found, or if a text is damaged. `store` must outlive this object. `encoder`:
-    // null: not by meaning.
+    // Headings are left out. Of many sentences, the 256 with the most of the question's words are compared by
+    // meaning, and the best 32 of all are read together with the question, a quarter of a second on two cores.
+    // Empty if nothing was found, or if a text is damaged. `store` must outlive this object. `encoder`: null:
+    // neither by meaning nor read.
     // What was asked before counts as in a search (Question).
     FoundSentences(const Rereading& found, const Question& question, Store& store, PassageEncoder* encoder,
                    const std::stop_token& stop = {});
@@ -31,9 +32,9 @@ public:
 
     // The sentence with the most of the question's and the answer's words, its own and in part those of the
     // sentence before it, counted by rarity; which has what is asked for (a name, a number); and, with an encoder,
-    // the nearest in meaning. The weights were chosen on books of the training split; the model's likelihood of the
-    // question given the sentence did not help there (docs/quality.md). Throws Error (DamagedDocument).
-    // REQUIRES: !empty()
+    // the nearest in meaning, and best as read together with the question. The weights were chosen on books of the
+    // training split; the model's likelihood of the question given the sentence did not help there
+    // (docs/quality.md). Throws Error (DamagedDocument). REQUIRES: !empty()
     Quote best(std::string_view answer) const;
     // The two best sentences without an answer, each with the sentences before and behind it in its passage; best
     // first. Two excerpts that touch become one. None if the places of their tokens are damaged.
@@ -55,6 +56,8 @@ private:
     std::vector<std::string_view> texts() const;
     std::vector<double> kind_scores() const;
     void add_meaning(const Question& question, PassageEncoder& encoder, const std::stop_token& stop);
+    void add_reading(const Question& question, PassageEncoder& encoder, const std::stop_token& stop);
+    std::vector<size_t> best_few(size_t most) const;
     std::vector<double> scores(std::string_view answer) const;
     Quote quote(size_t first, size_t last) const; // sentences of one passage
 

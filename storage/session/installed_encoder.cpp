@@ -38,6 +38,27 @@ PassageEncoder* InstalledEncoder::get(kernels::Backend* backend, Listener& liste
     return encoder_.get();
 }
 
+PassageEncoder* InstalledEncoder::get_for_finding(kernels::Backend* backend, Listener& listener)
+{
+    if (get(backend, listener) && !was_reading_tried_) read_sentences(listener);
+    return encoder_.get();
+}
+
+void InstalledEncoder::read_sentences(Listener& listener)
+{
+    was_reading_tried_ = true;
+    const auto change = shipped_sentence_change(encoder_->identity());
+    if (change.empty()) return;
+    const auto failed = [&listener](const Error& error) {
+        listener.note(Text("passages are ranked without reading their sentences: {0}", sentence_of(error)));
+    };
+    try {
+        encoder_->read_sentences_with(change, failed);
+    } catch (const Error& error) {
+        failed(error);
+    }
+}
+
 void InstalledEncoder::use(PassageEncoder& encoder, Listener& listener, const std::function<void()>& work)
 {
     try {

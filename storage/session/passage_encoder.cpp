@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/text/sentences.h"
+#include "kernels/base/error.h"
 #include "storage/passage_index.h"
 #include "storage/passages/passage_vectors.h"
 
@@ -21,13 +22,13 @@ struct Windows {
     std::vector<size_t> counts;
 };
 
-Windows windows_of(PassageIndex& index, std::span<const StoredPassage> passages)
+Windows all_windows(PassageIndex& index, std::span<const StoredPassage> passages)
 {
     Windows all;
     all.texts.reserve(passages.size()); // the windows refer to them
     for (const StoredPassage& passage : passages) {
         const std::string& text = all.texts.emplace_back(index.text(passage));
-        const auto windows = engine::sentence_windows(engine::sentences(text), window_bytes);
+        const auto windows = PassageEncoder::windows_of(engine::sentences(text));
         for (const engine::TextRange& window : windows)
             all.windows.push_back(window.in(text));
         if (windows.empty()) all.windows.emplace_back(); // a passage of white space
@@ -36,7 +37,20 @@ Windows windows_of(PassageIndex& index, std::span<const StoredPassage> passages)
     return all;
 }
 
+// The last line that is not blank.
+std::string_view last_line(std::string_view text)
+{
+    const size_t end = text.find_last_not_of(" \t\r\n") + 1;
+    text = text.substr(0, end);
+    return text.substr(text.rfind('\n') + 1);
+}
+
 } // namespace
+
+std::vector<engine::TextRange> PassageEncoder::windows_of(const std::vector<engine::TextRange>& sentences)
+{
+    return engine::sentence_windows(sentences, window_bytes);
+}
 
 kernels::Backend* shared_by_encoder(const engine::Model& model)
 {
@@ -80,7 +94,7 @@ bool PassageEncoder::encode(Database& database, int64_t document, uint64_t end, 
         }
         if (passages.empty()) return true;
         encoded += std::ssize(passages);
-        const Windows all = windows_of(index, passages);
+        const Windows all = all_windows(index, passages);
         const std::vector<float> embeddings = encoder_->encode(all.windows, stop);
         if (embeddings.empty()) return false;
         const auto width = static_cast<size_t>(encoder_->width());
@@ -112,6 +126,20 @@ QuestionMeaning PassageEncoder::meaning_of(const Question& question, const std::
     for (float& number : all)
         number = static_cast<float>(number / std::sqrt(std::max(squares, 1e-30)));
     return {.encoder = identity(), .embedding = std::move(all)};
+}
+
+std::vector<float> PassageEncoder::scores(const Question& question,
+                                          std::span<const engine::SentenceInPlace> sentences,
+                                          const std::stop_token& stop)
+try {
+    if (!reader_ || sentences.empty()) return {};
+    std::string asked(question.text);
+    if (question.refers_back()) asked.append(" ").append(last_line(question.before));
+    return reader_->scores(asked, sentences, stop);
+} catch (const Error& error) {
+    reader_.reset();
+    reading_failed_(error);
+    return {};
 }
 
 } // namespace palimpsest::storage

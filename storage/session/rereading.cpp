@@ -15,6 +15,7 @@
 #include "storage/passages/passage_places.h"
 #include "storage/passages/passage_search.h"
 #include "storage/session/passage_ranking.h"
+#include "storage/session/passage_reading.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -276,6 +277,9 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
                                                   means.meaning ? &*means.meaning : nullptr)};
     if (is_part) keep_read(ranked.hits, copies);
     plan.hits = ranked.hits.size();
+    if (means.encoder && means.is_by_meaning())
+        ranked.hits = ranked_by_reading(std::move(ranked.hits), {question, means.before}, *means.meaning,
+                                        *means.encoder, store, means.stop);
     if (means.model)
         ranked =
             rank_passages(std::move(ranked.hits), question, means.model, store, options.rank_seconds, means.stop);

@@ -18,6 +18,7 @@
 #include "storage/session/answer_from.h"
 #include "storage/session/framed_turn.h"
 #include "storage/session/listener.h"
+#include "storage/session/passage_encoder.h"
 #include "storage/session/quote.h"
 #include "storage/session/session_stream.h"
 #include "storage/session/store.h"
@@ -44,9 +45,12 @@ struct RereadOptions {
 struct FindingMeans {
     std::string before{};                         // what was asked before; its words count less
     std::optional<QuestionMeaning> meaning{};     // absent: not by meaning
+    PassageEncoder* encoder = nullptr;            // reads the sentences of the best passages; null: nobody does
     std::shared_ptr<const engine::Model> model{}; // of the session; null: not ranked by it
     Listener* listener = nullptr;                 // is told what is damaged, and left out; null: nobody
     std::stop_token stop{};                       // ends the ranking; what was found is used as it is
+
+    bool is_by_meaning() const { return meaning && !meaning->embedding.empty(); }
 };
 
 // A passage of which at least this share of the (layer, KV head, token) triples is kept is held well.

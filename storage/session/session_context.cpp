@@ -18,6 +18,12 @@ PassageEncoder* SessionContext::encoder()
     return installed_encoder.get(shared_by_encoder(*model), listener);
 }
 
+PassageEncoder* SessionContext::encoder_for_finding()
+{
+    if (!encoder()) return nullptr;
+    return installed_encoder.get_for_finding(shared_by_encoder(*model), listener);
+}
+
 void SessionContext::encode(const std::function<void(PassageEncoder&)>& work)
 {
     if (PassageEncoder* with = encoder()) installed_encoder.use(*with, listener, [&] { work(*with); });

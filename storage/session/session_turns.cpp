@@ -167,6 +167,8 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
     });
     if (!go_on) return std::nullopt;
     Rereading found = fallback_.run([&] {
+        means.model = context_.model; // the second time it is another one
+        means.encoder = means.is_by_meaning() ? context_.encoder_for_finding() : nullptr;
         return plan_rereading(context_.store, context_.stream, *context_.session, message, options, means);
     });
     if (may_answer_apart(message, context_.stream.size())) add_excerpts(found, {message, means.before}, stop);
@@ -176,8 +178,8 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
 void SessionTurns::add_excerpts(Rereading& found, const Question& question, const std::stop_token& stop) const
 {
     const AnswerFrom from = context_.options.rereading.answer_from;
-    found.excerpts =
-        excerpts_for(found, FoundSentences(found, question, context_.store, context_.encoder(), stop), from);
+    found.excerpts = excerpts_for(
+        found, FoundSentences(found, question, context_.store, context_.encoder_for_finding(), stop), from);
     if (from == AnswerFrom::Passages && found.excerpts.empty())
         context_.listener.note(Text("nothing was found; the answer comes from what the session holds"));
 }

@@ -150,8 +150,9 @@ public:
     // How the passages that the listener was told of support the last answer.
     AnswerSupport support_of(std::string_view answer, std::string_view question, const Rereading& found)
     {
-        return storage::support_of(answer, FoundSentences(found, {question, found.before}, context_.store,
-                                                          context_.encoder(), context_.listener.stop()));
+        return storage::support_of(answer,
+                                   FoundSentences(found, {question, found.before}, context_.store,
+                                                  context_.encoder_for_finding(), context_.listener.stop()));
     }
     // Tries to store the waiting turns; every turn and every save does so, too. Returns false if it fails
     // (why_waiting).

@@ -42,8 +42,8 @@ class EncoderTest(SessionTest):
         except sqlite3.OperationalError:  # it is not there yet
             return False
 
-    def ship(self, encoder, content):
-        folder = os.path.join(self.prefix, "share", "palimpsest", "encoder")
+    def ship(self, encoder, content, folder="."):
+        folder = os.path.join(self.prefix, "share", "palimpsest", "encoder", folder)
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, encoder + ".safetensors"), "wb") as file:
             file.write(content)
@@ -69,6 +69,36 @@ class EncoderTest(SessionTest):
         self.assertEqual(json.loads(found.stdout)["passages"], by_words["passages"])
         self.run_command("read", self.book, "--session", "two", *SMALL)
         self.assertEqual(self.encoded(), before)
+
+    def scores(self):
+        """Of all passages that are found, in the order of the document, and what is said."""
+        found = self.run_command("find", "Who was the keeper of the light?", "--tokens", "100000", "--json")
+        scores = [passage["score"] for passage in json.loads(found.stdout)["passages"]]
+        self.assertGreater(len(scores), 4)
+        return scores, found.stderr.decode()
+
+    def test_sentences_are_read_with_the_change_for_it(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        before, _ = self.scores()
+        encoded = self.encoded()
+        with open(os.path.join(ENCODER, "..", "sentences.safetensors"), "rb") as file:
+            self.ship(encoded[0], file.read(), "sentences")
+        after, said = self.scores()
+        self.assertEqual(said, "")
+        self.assertEqual(len(after), len(before))
+        self.assertNotEqual(after, before)
+        self.assertEqual(self.encoded(), encoded)
+
+    def test_a_damaged_change_for_sentences_leaves_the_search_as_it_is(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        before, _ = self.scores()
+        self.ship(self.encoded()[0], b"no change", "sentences")
+        after, said = self.scores()
+        self.assertEqual(after, before)
+        self.assertIn("passages are ranked without reading their sentences", said)
+        asked = self.run_command("ask", "--session", "one", "Who was the keeper of the light?", "Who was his brother?",
+                                 "--max-tokens", "4")
+        self.assertEqual(asked.stderr.decode().count("passages are ranked without reading their sentences"), 1)
 
     def test_a_document_is_encoded_anew_with_the_change(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

@@ -169,8 +169,9 @@ private:
     PassageEncoder* encoder()
     {
         if (!rereads()) return nullptr;
-        return encoder_.get(model_ ? storage::shared_by_encoder(*model_) : nullptr, *listener_);
+        return encoder_.get(shared_backend(), *listener_);
     }
+    kernels::Backend* shared_backend() const { return model_ ? storage::shared_by_encoder(*model_) : nullptr; }
 
     // The passages that the search returned for a question, and their sentences with scores.
     struct Found {
@@ -194,13 +195,14 @@ private:
                 means.meaning = with->meaning_of({question, means.before}, listener_->stop());
             });
         if (!go_on) throw Interrupted{Text("stopped before the answer")};
+        if (means.is_by_meaning()) means.encoder = encoder_.get_for_finding(shared_backend(), *listener_);
         Found found;
         storage::RereadOptions options = common_.rereading();
         const bool may_be_apart = may_answer_apart(question, stream);
         options.needs_room = !may_be_apart;
         found.passages = plan_rereading(*store_, stream, session, question, options, means);
         found.sentences = std::make_unique<FoundSentences>(
-            found.passages, storage::Question{question, means.before}, *store_, encoder(), listener_->stop());
+            found.passages, storage::Question{question, means.before}, *store_, means.encoder, listener_->stop());
         if (may_be_apart)
             found.passages.excerpts = storage::excerpts_for(found.passages, *found.sentences, answer_from());
         return found;

@@ -12,6 +12,7 @@
 #include "storage/passages/passage_search.h"
 #include "storage/session/installed_encoder.h"
 #include "storage/session/passage_ranking.h"
+#include "storage/session/passage_reading.h"
 #include "storage/session/store.h"
 
 namespace palimpsest::app {
@@ -56,12 +57,15 @@ public:
             database_, [&](Store& store) { return searched_documents(store); }, encoder, listener);
         const std::vector<int64_t> documents = searched_documents(*store_);
         const size_t limit = tokens_ / tokens_per_hit + 1;
+        const storage::Question question{question_, before_};
         storage::QuestionMeaning meaning;
         if (encoder)
-            installed.use(*encoder, listener, [&] {
-                meaning = encoder->meaning_of({question_, before_}, console.stop);
-            });
-        auto hits = storage::search_passages(store_->database, {question_, before_}, documents, limit, &meaning);
+            installed.use(*encoder, listener, [&] { meaning = encoder->meaning_of(question, console.stop); });
+        auto hits = storage::search_passages(store_->database, question, documents, limit, &meaning);
+        if (!meaning.embedding.empty() && hits.size() > 1)
+            hits = storage::ranked_by_reading(std::move(hits), question, meaning,
+                                              *installed.get_for_finding(nullptr, listener), *store_, console.stop);
+        require_going_on(console);
         if (common_.rank_seconds > 0) hits = ranked(std::move(hits), console);
         const auto chosen = storage::choose_passages(hits, tokens_);
         PassagePlaces places(store_->library);
@@ -78,8 +82,13 @@ private:
         const auto model = load_chosen_model(common_, console, 1);
         auto result =
             storage::rank_passages(std::move(hits), question_, model, *store_, common_.rank_seconds, console.stop);
-        if (console.stop.stop_requested()) throw storage::Interrupted{Text("stopped before anything was printed")};
+        require_going_on(console);
         return std::move(result.hits);
+    }
+
+    static void require_going_on(const Console& console)
+    {
+        if (console.stop.stop_requested()) throw storage::Interrupted{Text("stopped before anything was printed")};
     }
 
     static constexpr uint64_t tokens_per_hit = 16; // fewer than a passage has, so that enough hits are there

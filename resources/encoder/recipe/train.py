@@ -88,6 +88,10 @@ def encode_all(encoder, texts, cache):
     return out
 
 
+def read_questions():
+    return map(json.loads, (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines())
+
+
 class Examples:
     """The windows of all passages, and for each line of questions.jsonl which of them hold the evidence."""
 
@@ -95,7 +99,7 @@ class Examples:
         texts = {}
         self.texts, self.lines = [], []
         of_book = {}
-        for line in map(json.loads, (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()):
+        for line in read_questions():
             book = line["book"]
             if book not in texts:
                 texts[book] = (books / f"{book}.txt").read_text(encoding="utf-8")

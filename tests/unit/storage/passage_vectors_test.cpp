@@ -149,9 +149,33 @@ TEST_CASE("a row of embeddings that is damaged counts as unlike everything")
         database.sql().exec(std::string("UPDATE passage_vectors SET data = CAST(") + data + " AS BLOB)");
         CHECK(compared(database, document, "one", one).at(0).best <= 0);
         CHECK(std::isfinite(compared(database, document, "one", one).at(0).mean));
+        if (std::string(data).find("7F") == std::string::npos) // that is the length of their sum
+            CHECK(PassageVectors(database).windows(document, 0, "one", std::span(one).first(width)).empty());
         database.sql().exec("ROLLBACK TO before");
         database.sql().exec("RELEASE before");
     }
+}
+
+TEST_CASE("the windows of a passage are compared one by one")
+{
+    BookSession book;
+    book.with_book();
+    Database& database = book.store().database;
+    const int64_t document = book.store().library.list().at(0).id;
+    PassageVectors vectors(database);
+    const auto windows = unit_vectors(3, 1), question = unit_vectors(1, 9);
+    database.transaction([&] { vectors.append(document, "one", windows, width); });
+    const auto cosines = vectors.windows(document, 0, "one", question);
+    REQUIRE(cosines.size() == 3);
+    for (size_t i = 0; i < 3; ++i)
+        CHECK(std::abs(cosines[i] - dot(&windows[i * width], question.data())) < 0.01);
+    CHECK(vectors.windows(document, 0, "two", question).empty());
+    CHECK(vectors.windows(document, 1, "one", question).empty());
+    CHECK(vectors.windows(document, 0, "one", {}).empty());
+    database.sql().exec(
+        "UPDATE passage_vectors SET data = CAST(substr(data, 1, 4) || x'0000C07F' || substr(data, 9) "
+        "AS BLOB)"); // the scale of the first window is not a number
+    CHECK(vectors.windows(document, 0, "one", question).empty());
 }
 
 TEST_CASE("passages are encoded as far as they were read, and the rest later")
