@@ -71,7 +71,7 @@ PassageSentences sentences_of(std::span<const PassageHit> hits, const QuestionMe
     return found;
 }
 
-// What the best sentence of each passage adds to its score; passages without sentences get the mean of the others.
+// For each passage the weighted score of its best sentence, less the mean of these; 0 for one without sentences.
 std::vector<double> gains_of(std::span<const float> scores, const PassageSentences& sentences)
 {
     std::vector<double> gains(sentences.texts.size());

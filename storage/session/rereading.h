@@ -45,7 +45,7 @@ struct RereadOptions {
 struct FindingMeans {
     std::string before{};                         // what was asked before; its words count less
     std::optional<QuestionMeaning> meaning{};     // absent: not by meaning
-    PassageEncoder* encoder = nullptr;            // reads the sentences of the best passages; null: nobody does
+    PassageEncoder* encoder = nullptr;            // reads the sentences of the best passages; null: none
     std::shared_ptr<const engine::Model> model{}; // of the session; null: not ranked by it
     Listener* listener = nullptr;                 // is told what is damaged, and left out; null: nobody
     std::stop_token stop{};                       // ends the ranking; what was found is used as it is

@@ -69,7 +69,7 @@ struct SessionContext {
     Text subject() const; // of errors: "session 'NAME'"
     // As InstalledEncoder::get. Null if nothing is to be read again, or if nothing may be written.
     PassageEncoder* encoder();
-    // The same, for finding something: InstalledEncoder::get_for_finding.
+    // As encoder(), for finding something: InstalledEncoder::get_for_finding.
     PassageEncoder* encoder_for_finding();
     // Calls `work` with the encoder, if there is one, as InstalledEncoder::use.
     void encode(const std::function<void(PassageEncoder&)>& work);

@@ -111,7 +111,7 @@ struct ReadInBook : BookSession {
                 if (ranges[s].begin < window.end && window.begin < ranges[s].end) near.insert(s);
         return near;
     }
-    // What the first `count` hits gain for one of their score, less the mean.
+    // The best score of each of the first `count` hits, less the mean of these.
     std::vector<double> gains(size_t count)
     {
         std::vector<double> gains;
