@@ -357,14 +357,12 @@ void SmoothnessTest::an_outline_of_two_thousand_notes_does_not_block()
     QCOMPARE(page.model().notes(0).written, notes);
     check(loop().watch(
         QStringLiteral("being told of them all"), [&] { Q_EMIT program_->engine().session_changed(whole); }, 2000));
-    for (const uint32_t kept : {512u, 4096u})
+    for (const uint32_t kept : {512u, 4096u}) {
+        const auto map = synthetic_map(
+            {.layers = 6, .kv_heads = 4, .tokens = whole->tokens_read, .kept = kept, .ragged = false});
         check(loop().watch(
-            QStringLiteral("another map of what is kept"),
-            [&] {
-                page.set_kept(synthetic_map(
-                    {.layers = 6, .kv_heads = 4, .tokens = whole->tokens_read, .kept = kept, .ragged = false}));
-            },
-            1000));
+            QStringLiteral("another map of what is kept"), [&] { page.set_kept(map); }, 1000));
+    }
     check(loop().repeat(QStringLiteral("turning the wheel over them"), 200, [&](int) {
         turn_wheel(*view.viewport(), {0, -3});
     }));
