@@ -6,7 +6,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 
 #ifdef PALIMPSEST_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>

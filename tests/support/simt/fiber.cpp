@@ -3,7 +3,7 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <utility>
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 
 #ifdef PALIMPSEST_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>

@@ -8,7 +8,7 @@
 #include <QToolButton>
 #include <QUrl>
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/thread_clock.h"
 #include "ui/chat/composer.h"
@@ -170,7 +170,7 @@ void ComposerTest::a_long_paste_becomes_a_signal()
     const test::ThreadClock clock;
     field->paste();
     QCoreApplication::processEvents();
-    QVERIFY2(clock.elapsed_ms() <= (palimpsest::tests::is_sanitized ? 1000 : 50),
+    QVERIFY2(clock.elapsed_ms() <= (palimpsest::is_sanitized ? 1000 : 50),
              qPrintable(QString::number(clock.elapsed_ms())));
     QCOMPARE(pasted.count(), 3);
     QCOMPARE(pasted[2][0].toString(), book);

@@ -12,7 +12,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 #include "tests/ui/support/thread_clock.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
@@ -24,7 +24,7 @@ using namespace palimpsest::ui;
 namespace {
 
 // Limit for one iteration of the event loop; a program with a sanitizer is many times slower.
-constexpr double longest_ms = tests::is_sanitized ? 1500 : 100;
+constexpr double longest_ms = is_sanitized ? 1500 : 100;
 
 Turn answer_of(const QString& text)
 {

@@ -10,7 +10,7 @@
 #include <random>
 #include <unistd.h>
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 #include "tests/ui/document/shown_document.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/thread_clock.h"
@@ -24,7 +24,7 @@ namespace {
 using tests::source_of;
 using tests::SyntheticText;
 
-constexpr int slowness = tests::is_sanitized ? 20 : 1;
+constexpr int slowness = is_sanitized ? 20 : 1;
 constexpr double longest_gap_ms = 50 * slowness;
 
 size_t resident_bytes()

@@ -18,7 +18,7 @@
 #include <semaphore>
 #include <unistd.h>
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "tests/ui/support/patience.h"
 #include "ui/map/colors.h"
@@ -31,7 +31,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-constexpr int sanitizer_factor = tests::is_sanitized ? 12 : 1;
+constexpr int sanitizer_factor = is_sanitized ? 12 : 1;
 
 uint64_t resident_bytes()
 {

@@ -1,11 +1,11 @@
 // Sizes of texts, budgets and answers under a sanitizer, where a token takes some twenty times as long.
 #pragma once
 
-#include "tests/support/sanitized.h"
+#include "kernels/base/sanitized.h"
 
 namespace palimpsest::ui::test {
 
-using tests::is_sanitized;
+using palimpsest::is_sanitized;
 
 // Reduces the size of a text, budget or answer under a sanitizer.
 template<class Size>

@@ -16,13 +16,14 @@
 #define PALIMPSEST_THREAD_SANITIZER
 #endif
 
-namespace palimpsest::tests {
+namespace palimpsest {
 
-// Under a sanitizer a program takes several times as long and as much memory.
+// Under a sanitizer a program takes several times as long and as much memory, reserves terabytes of addresses, and
+// reports to standard error.
 #if defined(PALIMPSEST_ADDRESS_SANITIZER) || defined(PALIMPSEST_THREAD_SANITIZER)
 inline constexpr bool is_sanitized = true;
 #else
 inline constexpr bool is_sanitized = false;
 #endif
 
-} // namespace palimpsest::tests
+} // namespace palimpsest
