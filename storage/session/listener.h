@@ -9,6 +9,7 @@
 
 #include "engine/session/session.h"
 #include "kernels/base/text.h"
+#include "storage/interrupted.h"
 
 namespace palimpsest::storage {
 
@@ -45,11 +46,6 @@ public:
     virtual void saved(uint64_t /*tokens_seen*/, uint64_t /*bytes_written*/) {}
     virtual void device_lost(const std::string& /*device*/) {} // computation continues on the CPU
     virtual std::stop_token stop() const { return {}; }
-};
-
-// Thrown when a stop was requested; `message` says what is safe and how to go on.
-struct Interrupted {
-    Text message;
 };
 
 } // namespace palimpsest::storage
