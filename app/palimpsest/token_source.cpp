@@ -18,7 +18,7 @@ using storage::require_tokenizer;
 
 void add_token_source(CLI::App& command, TokenSource& source)
 {
-    command.add_option("FILE", source.file, "a text or Markdown file, or - for standard input");
+    command.add_option("FILE", source.file, "a document, or - for standard input");
     command.add_option("--token-ids", source.token_ids, "a file of whitespace-separated token ids instead of FILE");
 }
 

@@ -172,8 +172,16 @@ std::string_view SectionFinder::Line::trimmed() const
     return trim(text);
 }
 
+void SectionFinder::add(std::string_view title, uint64_t first_byte)
+{
+    if (noted_ == most_headings) return;
+    ++noted_;
+    found_.push_back({cut_title(title), first_byte, 0});
+}
+
 void SectionFinder::push(std::string_view clean)
 {
+    if (markup_ == Markup::Given) return;
     while (!clean.empty()) {
         const size_t end = clean.find('\n');
         const std::string_view part = clean.substr(0, end);

@@ -16,7 +16,11 @@
 
 namespace palimpsest::engine {
 
-enum class Markup { Plain, Markdown };
+enum class Markup {
+    Plain,
+    Markdown,
+    Given, // headings are known from the document's format: add()
+};
 
 struct Heading {
     std::string title; // at most 200 bytes, whole characters
@@ -30,6 +34,8 @@ class SectionFinder {
 public:
     explicit SectionFinder(Markup markup) : markup_(markup) {}
 
+    // For Markup::Given, in order, and before the token that contains `first_byte` is pushed.
+    void add(std::string_view title, uint64_t first_byte);
     void push(std::string_view clean); // text as written by Utf8Cleaner
     // The tokens of that text, with their byte ranges; they may lag behind it.
     void push(std::span<const EncodedToken> tokens);

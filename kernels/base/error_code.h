@@ -47,6 +47,10 @@ enum class ErrorCode : uint8_t {
     DamagedDocument,
     ChangedDocument,
     DocumentOfOtherModel,
+    DocumentTooLarge,
+    ProtectedDocument,
+    MalformedDocument,
+    ReaderFailed,
     UnknownToken,
     StreamTooLong,
 

@@ -58,4 +58,14 @@ std::string printable(std::string_view foreign)
     return out;
 }
 
+bool is_printable(std::string_view foreign)
+{
+    while (!foreign.empty()) {
+        const Character c = first_character(foreign);
+        if (c.bytes == 0 || is_hidden(c.code)) return false;
+        foreign.remove_prefix(c.bytes);
+    }
+    return true;
+}
+
 } // namespace palimpsest

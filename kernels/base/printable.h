@@ -9,4 +9,7 @@ namespace palimpsest {
 // UTF-8, and truncates to 80 bytes.
 std::string printable(std::string_view foreign);
 
+// Whether printable() would escape nothing in the text, whatever its length.
+bool is_printable(std::string_view foreign);
+
 } // namespace palimpsest

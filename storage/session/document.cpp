@@ -4,12 +4,14 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
 #include <poll.h>
 #include <span>
 #include <unistd.h>
 
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
 #include "storage/session/listener.h"
@@ -19,9 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr size_t read_bytes_at_once = 64 * 1024;
+constexpr std::string_view zip_magic = "PK\x03\x04";
 
 // Files with other extensions are read as plain text.
-enum class Reading { Text, Markdown, Refused };
+enum class Reading { Text, Markdown, Parsed, Refused };
 struct Format {
     std::string_view name, ending, magic;
     Reading reading = Reading::Refused;
@@ -31,14 +34,15 @@ constexpr Format formats[] = {{"text", ".txt", "", Reading::Text},
                               {"Markdown", ".markdown", "", Reading::Markdown},
                               {"Markdown", ".mkd", "", Reading::Markdown},
                               {"PDF", ".pdf", "%PDF-"},
-                              {"EPUB", ".epub", ""},
-                              {"Word", ".docx", ""},
-                              {"zip", ".zip", "PK\x03\x04"},
-                              {"HTML", ".html", ""},
-                              {"HTML", ".htm", ""},
+                              {"EPUB", ".epub", "", Reading::Parsed},
+                              {"Word", ".docx", "", Reading::Parsed},
+                              {"zip", ".zip", ""},
+                              {"HTML", ".html", "", Reading::Parsed},
+                              {"HTML", ".htm", "", Reading::Parsed},
+                              {"HTML", ".xhtml", "", Reading::Parsed},
                               {"GGUF model", ".gguf", "GGUF"},
                               {"SQLite", ".db", "SQLite format 3"},
-                              {"OpenDocument", ".odt", ""},
+                              {"OpenDocument", ".odt", "", Reading::Parsed},
                               {"RTF", ".rtf", "{\\rtf"},
                               {"PNG", ".png", "\x89PNG"},
                               {"JPEG", ".jpg", "\xFF\xD8\xFF"},
@@ -67,6 +71,19 @@ Text subject_of(const std::string& name)
     throw Error(ErrorKind::Failed, ErrorCode::UnsupportedDocument, subject_of(name),
                 Text("{0} files cannot be read in this version", format),
                 Text("convert it to plain text or Markdown"));
+}
+
+// Whether it is UTF-8, perhaps damaged, rather than text of a charset with one byte for a character.
+bool looks_like_utf8(std::string_view text)
+{
+    engine::Utf8Decoder decoder; // the last character may be cut
+    size_t long_characters = 0, invalid = 0;
+    for (const char byte : text)
+        decoder.push(static_cast<unsigned char>(byte), [&](char32_t, size_t bytes, bool valid) {
+            long_characters += valid && bytes > 1;
+            invalid += !valid;
+        });
+    return invalid <= long_characters;
 }
 
 } // namespace
@@ -113,12 +130,44 @@ std::string Document::title() const
     return name_ == "-" ? "standard input" : name_;
 }
 
-bool Document::is_markdown() const
+std::optional<uint64_t> Document::text_bytes() const
 {
-    return !is_stream() && reading_of(lower_ending(name_)) == Reading::Markdown;
+    return reader_ || reading_of(lower_ending(name_)) == Reading::Parsed ? std::nullopt : total_;
+}
+
+engine::Markup Document::markup() const
+{
+    if (reader_ && reader_->has_structure()) return engine::Markup::Given;
+    const bool is_markdown = !is_stream() && reading_of(lower_ending(name_)) == Reading::Markdown;
+    return is_markdown ? engine::Markup::Markdown : engine::Markup::Plain;
+}
+
+bool Document::has_source(int64_t bytes, int64_t hash) const
+{
+    if (static_cast<int64_t>(*total_) != bytes) return false;
+    Document again(name_, *source_, stop_);
+    for (std::string block; again.next_of_file(block);) {
+    }
+    return again.source_bytes() == bytes && again.source_hash() == hash;
 }
 
 bool Document::next(std::string& block)
+{
+    const bool begins = read_ == 0;
+    if (!reader_) {
+        next_of_file(block);
+        if (begins) {
+            refuse_other_formats(block);
+            if (is_for_reader(block)) begin_reader();
+        }
+    }
+    if (reader_) next_of_reader(block);
+    count_words(block);
+    return !block.empty();
+}
+
+// Replaces `block` with the next bytes of the file; false at its end.
+bool Document::next_of_file(std::string& block)
 {
     wait_for_input();
     if (stop_.stop_requested())
@@ -129,11 +178,52 @@ bool Document::next(std::string& block)
     if (source_->bad())
         throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
                     Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
-    if (read_ == 0) refuse_other_formats(block);
     read_ += block.size();
     hash_.push(std::as_bytes(std::span(block)));
-    count_words(block);
     return !block.empty();
+}
+
+// Whether the file, which begins with `head`, is something else than text in UTF-8 or UTF-16.
+bool Document::is_for_reader(const std::string& head) const
+{
+    if (is_stream()) return false;
+    if (reading_of(lower_ending(name_)) == Reading::Parsed || head.starts_with(zip_magic)) return true;
+    const bool has_mark =
+        head.starts_with("\xEF\xBB\xBF") || head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF");
+    return !has_mark && !looks_like_utf8(head);
+}
+
+// Reads the rest of the file for its hash, and starts the reader on it.
+void Document::begin_reader()
+{
+    if (!total_)
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
+                    Text("it is a pipe, and only text can be read from one"), Text("give a file"));
+    for (std::string block; next_of_file(block);) {
+    }
+    const int file = open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
+                    Text("it cannot be opened"), Text("check its permissions"));
+    reader_ = std::make_unique<ReaderProcess>(file, name_, lower_ending(name_), stop_);
+    close(file);
+}
+
+bool Document::next_of_reader(std::string& block)
+{
+    block.clear();
+    while (auto frame = reader_->next()) {
+        if (auto* text = std::get_if<ReaderText>(&*frame)) {
+            block = std::move(text->text);
+            text_read_ += block.size();
+            return true;
+        }
+        if (auto* heading = std::get_if<ReaderHeading>(&*frame))
+            headings_.push_back({heading->level, std::move(heading->title), text_read_});
+        else if (auto* note = std::get_if<ReaderNote>(&*frame))
+            notes_.push_back(std::move(note->text));
+    }
+    return false;
 }
 
 void Document::count_words(const std::string& block)

@@ -1,5 +1,5 @@
-// Reads a text or Markdown file, standard input, or text in memory as a sequence of bytes. Rejects other formats
-// with an error that names them.
+// Reads a document as a sequence of bytes: a file, standard input, or text in memory. UTF-8 and UTF-16 text is read
+// here as it is. Every other file is opened by palimpsest-reader, a process of its own, which writes its text.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,24 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/text/section_finder.h"
+#include "kernels/base/text.h"
 #include "storage/hash.h"
+#include "storage/reader/reader_process.h"
 
 namespace palimpsest::storage {
 
 // Readable extensions with the dot, for a file dialog.
 std::vector<std::string> document_endings();
+
+struct DocumentHeading {
+    int level = 1;
+    std::string title;
+    uint64_t first_byte = 0; // of the section, in the text
+};
 
 class Document {
 public:
@@ -34,21 +44,39 @@ public:
     const std::string& name() const { return name_; }
     bool is_stream() const { return source_ != &file_; } // standard input or text in memory: can be read only once
     std::string title() const;                           // file name without folder and extension
-    std::optional<uint64_t> total_bytes() const { return total_; }       // of a regular file
-    bool is_markdown() const;                                            // by file extension
-    uint64_t words() const { return words_; }                            // so far, split at white space
-    int64_t source_bytes() const { return static_cast<int64_t>(read_); } // read so far
-    int64_t source_hash() const { return hash_.value(); }                // XXH3-64 of these bytes
+    std::optional<uint64_t> total_bytes() const { return total_; } // of a regular file
+    // Of the text, if it is a file of text; how long the text of other formats is, is known at its end.
+    std::optional<uint64_t> text_bytes() const;
+    uint64_t words() const { return words_; } // so far, split at white space
+    // Of the file: so far, or all of it once another format than text was recognised.
+    int64_t source_bytes() const { return static_cast<int64_t>(read_); }
+    int64_t source_hash() const { return hash_.value(); } // XXH3-64 of these bytes
 
-    // Replaces `block` with the next bytes; false at the end. Throws Error (Failed) if the file cannot be read.
+    // Whether the file still has this length and hash. Reads all of it. REQUIRES: total_bytes() has a value.
+    bool has_source(int64_t bytes, int64_t hash) const;
+
+    // Replaces `block` with the next bytes of the text; false at the end. Throws Error (Failed) if the file cannot
+    // be read, Interrupted.
     bool next(std::string& block);
+
+    // All three are known for what next() has returned so far.
+    engine::Markup markup() const;
+    std::vector<DocumentHeading> take_headings() { return std::exchange(headings_, {}); } // for Markup::Given
+    std::vector<Text> take_notes()
+    {
+        return std::exchange(notes_, {});
+    } // on what could not be read as it should be
 
 private:
     Document(std::istream& in, const std::string& title, std::stop_token stop)
         : name_(title), source_(&in), stop_(std::move(stop))
     {
     }
+    bool next_of_file(std::string& block);
+    bool next_of_reader(std::string& block);
     void wait_for_input() const;
+    bool is_for_reader(const std::string& head) const;
+    void begin_reader();
     void refuse_other_formats(const std::string& head) const;
     void count_words(const std::string& block);
 
@@ -60,6 +88,10 @@ private:
     uint64_t read_ = 0, words_ = 0;
     bool inside_word_ = false;
     Hasher64 hash_;
+    std::unique_ptr<ReaderProcess> reader_; // of a file that is not text
+    uint64_t text_read_ = 0;                // bytes that reader_ has written
+    std::vector<DocumentHeading> headings_;
+    std::vector<Text> notes_;
 };
 
 // Opens all documents before any is read, so that a wrong name is reported at once.

@@ -17,19 +17,19 @@ namespace palimpsest::storage {
 class EncodedImport {
 public:
     // `source`: as DocumentInfo::source. `tokenizer`: fingerprint of the model. The document must outlive this.
-    EncodedImport(Database& database, const Document& document, const std::string& source,
-                  const std::string& tokenizer);
+    EncodedImport(Database& database, Document& document, const std::string& source, const std::string& tokenizer);
 
     void push(std::string_view clean, std::span<const engine::EncodedToken> tokens); // an EncodedSink
     // Stores the rest; as Import::finish. `coverage`: of the whole document.
     std::optional<int64_t> finish(const Coverage& coverage, const std::function<bool()>& go_on);
 
 private:
+    engine::SectionFinder& finder();
     void add_sections();
 
-    const Document& document_;
+    Document& document_;
     Import import_;
-    engine::SectionFinder finder_;
+    std::optional<engine::SectionFinder> finder_; // once something of the document was read
 };
 
 } // namespace palimpsest::storage

@@ -6,6 +6,7 @@
 #include "engine/text/unicode/utf8_cleaner.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/listener.h"
 
 namespace palimpsest::storage {
@@ -113,6 +114,12 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
     }
     stream.count(coverage);
     return coverage;
+}
+
+void report_notes(Document& document, Listener& listener)
+{
+    for (const Text& note : document.take_notes())
+        listener.note(Text("{0}: {1}", printable(document.name()), note));
 }
 
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,

@@ -44,6 +44,9 @@ struct ReadOptions {
 Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
                        const ReadOptions& options);
 
+// Tells what could not be read as it should be.
+void report_notes(Document& document, Listener& listener);
+
 // All token ids of the document (for a policy comparison, and to count).
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
                                              bool first_text, Coverage& coverage);

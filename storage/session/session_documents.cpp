@@ -152,11 +152,7 @@ bool SessionDocuments::was_read(const Document& document) const
 bool SessionDocuments::is_as_stored(const Document& document, const DocumentInfo& stored) const
 {
     if (stored.source_bytes < 0) return true; // stored by a version that did not record it
-    if (static_cast<int64_t>(*document.total_bytes()) != stored.source_bytes) return false;
-    Document again = document.again();
-    for (std::string block; again.next(block);) {
-    }
-    return again.source_bytes() == stored.source_bytes && again.source_hash() == stored.source_hash;
+    return document.has_source(stored.source_bytes, stored.source_hash);
 }
 
 // Imports a document and appends it, with its framing, to the stream. Returns nullopt for the piped document that
@@ -204,6 +200,7 @@ int64_t SessionDocuments::import(Document& document, bool first_text)
     encode_document(
         document, framing_.tokenizer(), first_text, coverage,
         [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) { import.push(clean, tokens); });
+    report_notes(document, context_.listener);
     const auto id = import.finish(coverage, [&] { return !context_.listener.stop().stop_requested(); });
     if (!id) throw Interrupted{Text("stopped while storing {0}; run it again to start over", document.title())};
     return *id;

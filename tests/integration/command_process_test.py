@@ -488,6 +488,9 @@ class CommandTest(unittest.TestCase):
         document = json.loads(self.succeeds("inspect", path, *SMALL, "--json").stdout)
         self.assertEqual(document["coverage"]["invalid_sequences"], 2)
         self.assertEqual(document["coverage"]["nul_characters"], 1)
+        unmarked = self.file("unmarked.txt", WORDS.encode() + b"\xff caf\xc3\xa9 d\xc3\xa9j\xc3\xa0 vu\n")
+        coverage = json.loads(self.succeeds("inspect", unmarked, *SMALL, "--json").stdout)["coverage"]
+        self.assertEqual(coverage["invalid_sequences"], 1)
 
     # -- pipes, terminals, signals --------------------------------------------------------------------------------
 

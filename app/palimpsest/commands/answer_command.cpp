@@ -154,7 +154,7 @@ Coverage AnswerCommand::read(engine::Session& session, const Documents& document
     ReadingMeter progress(*listener_,
                           documents.size() == 1 ? documents[0]->name()
                                                 : console.wording.of(Text("{0} documents", documents.size())),
-                          total_bytes(documents));
+                          text_bytes(documents));
     Coverage all;
     uint64_t bytes_before = 0;
     for (size_t i = 0; i < documents.size(); ++i) {
@@ -179,7 +179,8 @@ Coverage AnswerCommand::read(engine::Session& session, const Documents& document
         const auto id = import ? import->finish(one, [&] { return !console.stop.stop_requested(); }) : 0;
         if (!id) throw Interrupted{Text("stopped while reading; nothing was saved, run it again to start over")};
         stream.append(StreamDocument{.id = *id, .tokens = one.tokens_read});
-        bytes_before += document.total_bytes().value_or(0);
+        report_notes(document, *listener_);
+        bytes_before += document.text_bytes().value_or(0);
         all.tokens_in_input += one.tokens_in_input;
         all.tokens_read += one.tokens_read;
         all.invalid_sequences += one.invalid_sequences;
@@ -324,6 +325,16 @@ std::optional<uint64_t> AnswerCommand::total_bytes(const Documents& documents)
     for (const auto& document : documents) {
         if (!document->total_bytes()) return std::nullopt;
         total += *document->total_bytes();
+    }
+    return total;
+}
+
+std::optional<uint64_t> AnswerCommand::text_bytes(const Documents& documents)
+{
+    uint64_t total = 0;
+    for (const auto& document : documents) {
+        if (!document->text_bytes()) return std::nullopt;
+        total += *document->text_bytes();
     }
     return total;
 }

@@ -85,6 +85,7 @@ protected:
     std::optional<uint64_t> count_tokens(const storage::Documents& documents) const;
     // Absent if a document can be read only once.
     static std::optional<uint64_t> total_bytes(const storage::Documents& documents);
+    static std::optional<uint64_t> text_bytes(const storage::Documents& documents);
 
     CLI::App* command_ = nullptr;
     CommonOptions common_;

@@ -56,10 +56,9 @@ public:
     {
         command_ = parent.add_subcommand("ask", "read a document and answer questions about it");
         command_
-            ->add_option(
-                "FILE QUESTION", words_,
-                "a text or Markdown file, or - for standard input, and questions, each answered from the same "
-                "reading; with --session only questions")
+            ->add_option("FILE QUESTION", words_,
+                         "a document, or - for standard input, and questions, each answered from the same "
+                         "reading; with --session only questions")
             ->required();
         command_->add_flag("--continue", continue_, "let each question see the ones before it");
         prompt_ = storage::passage_prompt;

@@ -58,7 +58,7 @@ public:
         eval_ = parent.add_subcommand("eval", "measurements");
         eval_->require_subcommand(1);
         command_ = eval_->add_subcommand("ppl", "perplexity by length, per policy and budget");
-        command_->add_option("FILE", files_, "text or Markdown files");
+        command_->add_option("FILE", files_, "documents");
         command_->add_option("--token-ids", token_ids_, "a file of whitespace-separated token ids instead of FILE");
         command_->add_option("--policies", policies_, "specs, separated by commas, instead of --policy");
         command_->add_option("--budgets", budgets_, "budgets, separated by commas, instead of --budget");

@@ -162,13 +162,14 @@ private:
         if (source_.token_ids.empty() && !common_.budget_is_share()) {
             const Documents documents = open_documents({source_.file}, console.in, console.stop);
             Document& document = *documents[0];
-            ReadingMeter progress(listener, source_.name(), document.total_bytes());
+            ReadingMeter progress(listener, source_.name(), document.text_bytes());
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
             engine::SessionOptions options = common_.session(model->config());
             options.pins = pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model);
             auto session = start(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
+            report_notes(document, listener);
             if (coverage.tokens_in_input == 0)
                 throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(source_.file),
                             Text("it has no text"), Text("give a document with text"));

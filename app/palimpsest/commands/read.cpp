@@ -46,7 +46,7 @@ public:
     explicit Read(CLI::App& parent)
     {
         command_ = parent.add_subcommand("read", "stream documents into a named session, to ask about them later");
-        command_->add_option("FILE", files_, "text or Markdown files, or - for standard input")->required();
+        command_->add_option("FILE", files_, "documents, or - for standard input")->required();
         add_session_option(*command_, session_)->required();
         command_
             ->add_option("--checkpoint-seconds", options_.checkpoint_seconds,

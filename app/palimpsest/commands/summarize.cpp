@@ -46,7 +46,7 @@ public:
     {
         command_ = parent.add_subcommand("summarize", "read documents and write a summary");
         command_->add_option("FILE", files_,
-                             "text or Markdown files, or - for standard input; with --session none are needed: "
+                             "documents, or - for standard input; with --session none are needed: "
                              "what the session has read is summarized");
         prompt_ = "Summarize the text above.";
         command_->add_option("--prompt", prompt_, "what to ask for")->capture_default_str();

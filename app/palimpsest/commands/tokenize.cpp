@@ -25,7 +25,7 @@ public:
     explicit Tokenize(CLI::App& parent)
     {
         command_ = parent.add_subcommand("tokenize", "turn a document into tokens");
-        command_->add_option("FILE", file_, "a text or Markdown file, or - for standard input")->required();
+        command_->add_option("FILE", file_, "a document, or - for standard input")->required();
         auto* ids = command_->add_flag("--ids", ids_, "token ids, one a line (the default)");
         auto* pieces =
             command_->add_flag("--pieces", pieces_, "the pieces as the vocabulary spells them, one a line");

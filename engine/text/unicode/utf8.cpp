@@ -20,4 +20,15 @@ void append_utf8(char32_t code, std::string& out)
         out += static_cast<char>(0x80u | ((code >> (6 * i)) & 0x3Fu));
 }
 
+bool is_valid_utf8(std::string_view text)
+{
+    Utf8Decoder decoder;
+    bool all_valid = true;
+    const auto note = [&](char32_t, size_t, bool valid) { all_valid = all_valid && valid; };
+    for (const char byte : text)
+        decoder.push(static_cast<unsigned char>(byte), note);
+    decoder.finish(note);
+    return all_valid;
+}
+
 } // namespace palimpsest::engine

@@ -18,6 +18,8 @@ inline bool is_utf8_continuation(char byte)
     return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
+bool is_valid_utf8(std::string_view text);
+
 // A decoder that buffers at most three bytes. Every maximal invalid subsequence becomes one U+FFFD, as the Unicode
 // standard recommends (3.9, "U+FFFD Substitution of Maximal Subparts"), however the input is split.
 class Utf8Decoder {

@@ -1,0 +1,221 @@
+#include "app/reader/docx.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "app/reader/docx_styles.h"
+#include "app/reader/office_writer.h"
+#include "app/reader/xml_document.h"
+
+namespace palimpsest::reader {
+namespace {
+
+using storage::DocumentFact;
+const std::string usual_document = "word/document.xml";
+
+using Notes = std::unordered_map<std::string, pugi::xml_node>; // by id
+
+// A part of the package that may be missing.
+class Part {
+public:
+    Part(ZipArchive& archive, const std::string& name)
+    {
+        if (const auto bytes = archive.read(name)) load_xml(*bytes, name, xml_);
+    }
+    pugi::xml_node root() const { return xml_.document_element(); }
+    Notes notes() const
+    {
+        Notes notes;
+        for (const pugi::xml_node& note : root().children())
+            notes.emplace(attribute_named(note, "id"), note);
+        return notes;
+    }
+
+private:
+    pugi::xml_document xml_;
+};
+
+// The main part, which may have any name.
+std::string document_part(ZipArchive& archive)
+{
+    const std::string relations = "_rels/.rels";
+    const Part part(archive, relations);
+    for (const pugi::xml_node& relation : part.root().children()) {
+        std::string_view target = attribute_named(relation, "Target");
+        if (target.starts_with('/')) target.remove_prefix(1);
+        if (attribute_named(relation, "Type").ends_with("/officeDocument") && archive.has(std::string(target)))
+            return std::string(target);
+    }
+    return usual_document;
+}
+
+bool is_on(const pugi::xml_node& property)
+{
+    const std::string_view value = attribute_named(property, "val");
+    return property && value != "0" && value != "false" && value != "off";
+}
+
+bool is_hidden(const pugi::xml_node& run)
+{
+    return is_on(child_named(child_named(run, "rPr"), "vanish"));
+}
+
+bool is_left_out(const pugi::xml_node& node, std::string_view name)
+{
+    constexpr std::string_view names[] = {"del",     "moveFrom", "delText", "instrText", "pPr",
+                                          "rPr",     "tblPr",    "trPr",    "tcPr",      "sectPr",
+                                          "tblGrid", "Fallback", "sdtPr",   "rt",        "posOffset"};
+    return std::ranges::find(names, name) != std::end(names) || (name == "r" && is_hidden(node));
+}
+
+// A table of one column frames what it holds.
+bool arranges_page(const pugi::xml_node& table)
+{
+    for (const pugi::xml_node& row : table.children()) {
+        if (local_name(row) != "tr") continue;
+        if (std::ranges::count_if(row.children(), [](const auto& cell) { return local_name(cell) == "tc"; }) > 1)
+            return false;
+    }
+    return true;
+}
+
+class Walk {
+public:
+    Walk(DocxStyles& styles, const Notes& footnotes, const Notes& endnotes, OfficeWriter& writer)
+        : styles_(styles), footnotes_(footnotes), endnotes_(endnotes), writer_(writer)
+    {
+    }
+
+    void run(const pugi::xml_node& body)
+    {
+        walk_xml(
+            body, [this](const pugi::xml_node& node) { return enter(node); },
+            [this](const pugi::xml_node& node) { leave(node); });
+    }
+
+private:
+    bool enter(const pugi::xml_node& node)
+    {
+        const std::string_view name = local_name(node);
+        if (is_left_out(node, name)) return false;
+        if (name == "p")
+            begin_paragraph(node);
+        else if (name == "t")
+            add(text_of(node));
+        else if (name == "tab")
+            add("\t");
+        else if (name == "br" || name == "cr")
+            add("\n");
+        else if (name == "noBreakHyphen")
+            add("\xE2\x80\x91");
+        else if (name == "footnoteReference")
+            add_note(node, footnotes_);
+        else if (name == "endnoteReference")
+            add_note(node, endnotes_);
+        else if (name == "tbl")
+            writer_.begin_table(arranges_page(node));
+        else if (name == "tc")
+            writer_.begin_cell();
+        return name != "t";
+    }
+
+    void leave(const pugi::xml_node& node)
+    {
+        const std::string_view name = local_name(node);
+        if (name == "p")
+            end_paragraph();
+        else if (name == "tr")
+            writer_.end_row();
+        else if (name == "tbl")
+            writer_.end_table();
+    }
+
+    void begin_paragraph(const pugi::xml_node& node)
+    {
+        const pugi::xml_node properties = child_named(node, "pPr");
+        Paragraph paragraph{.heading_level = styles_.heading_level(properties)};
+        if (const auto numbering = styles_.numbering(properties)) {
+            paragraph.list_level = numbering->level + 1;
+            // An empty paragraph is no item.
+            if (!text_of(node).empty()) paragraph.marker = styles_.next_marker(*numbering);
+            if (!paragraph.marker.empty()) list_ = numbering->list; // without a marker, an item goes on
+            paragraph.list = list_;
+        }
+        open_.push_back(std::move(paragraph));
+    }
+
+    void end_paragraph()
+    {
+        if (open_.empty()) return;
+        writer_.write(open_.back());
+        open_.pop_back();
+    }
+
+    void add(std::string_view text)
+    {
+        if (!open_.empty()) open_.back().text += text;
+    }
+
+    // The text of a note stands in its paragraphs.
+    void add_note(const pugi::xml_node& reference, const Notes& notes)
+    {
+        const auto note = notes.find(std::string(attribute_named(reference, "id")));
+        if (note == notes.end()) return;
+        std::string text;
+        walk_xml(
+            note->second,
+            [&](const pugi::xml_node& node) {
+                const std::string_view name = local_name(node);
+                if (is_left_out(node, name)) return false;
+                if (name == "p" && !text.empty()) text += ' ';
+                if (name == "t") text += text_of(node);
+                return name != "t";
+            },
+            [](const pugi::xml_node&) {});
+        add(writer_.add_note(on_one_line(text)));
+    }
+
+    DocxStyles& styles_;
+    const Notes& footnotes_;
+    const Notes& endnotes_;
+    OfficeWriter& writer_;
+    std::vector<Paragraph> open_; // a text box in a paragraph has paragraphs
+    std::string list_;            // that the last item with a marker was in
+};
+
+void write_facts(ZipArchive& archive, TextWriter& writer)
+{
+    const Part core(archive, "docProps/core.xml");
+    writer.fact(DocumentFact::Title, text_of(child_named(core.root(), "title")));
+    writer.fact(DocumentFact::Author, text_of(child_named(core.root(), "creator")));
+    writer.fact(DocumentFact::Language, text_of(child_named(core.root(), "language")));
+}
+
+} // namespace
+
+bool is_docx(const ZipArchive& archive)
+{
+    return archive.has("[Content_Types].xml") && archive.has("_rels/.rels");
+}
+
+void parse_docx(ZipArchive& archive, TextWriter& writer)
+{
+    writer.begin("Word");
+    const std::string name = document_part(archive);
+    const Part document(archive, name);
+    const pugi::xml_node body = child_named(document.root(), "body");
+    if (!body)
+        throw Problem{storage::DocumentProblem::Unsupported, Text("it is an Office file, but not a Word document"),
+                      Text("save it as plain text or Markdown")};
+    write_facts(archive, writer);
+    const std::string folder = name.substr(0, name.rfind('/') + 1);
+    const Part styles(archive, folder + "styles.xml"), numbering(archive, folder + "numbering.xml"),
+        footnotes(archive, folder + "footnotes.xml"), endnotes(archive, folder + "endnotes.xml");
+    DocxStyles known_styles(styles.root(), numbering.root());
+    OfficeWriter office(writer);
+    Walk(known_styles, footnotes.notes(), endnotes.notes(), office).run(body);
+}
+
+} // namespace palimpsest::reader

@@ -1,0 +1,318 @@
+#include "app/reader/odt.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "app/reader/list_numbers.h"
+#include "app/reader/office_writer.h"
+#include "app/reader/xml_document.h"
+
+namespace palimpsest::reader {
+namespace {
+
+using storage::DocumentFact;
+using storage::DocumentProblem;
+
+constexpr int most_list_levels = 10, most_spaces = 1000;
+
+int number(std::string_view text, int otherwise)
+{
+    int value = otherwise;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+struct ListLevel {
+    NumberStyle style = NumberStyle::Bullet;
+    std::string prefix, suffix;
+    int start = 1;
+};
+using ListStyles = std::unordered_map<std::string, std::map<int, ListLevel>>; // by name, then level from 1
+
+using TitleStyles = std::unordered_set<std::string>; // of paragraphs with the document's title
+
+NumberStyle style_of(std::string_view format)
+{
+    if (format == "1") return NumberStyle::Arabic;
+    if (format == "a") return NumberStyle::LowerLetter;
+    if (format == "A") return NumberStyle::UpperLetter;
+    if (format == "i") return NumberStyle::LowerRoman;
+    if (format == "I") return NumberStyle::UpperRoman;
+    return NumberStyle::None;
+}
+
+void read_list_styles(const pugi::xml_node& root, ListStyles& styles)
+{
+    for (const char* part : {"styles", "automatic-styles"})
+        for (const pugi::xml_node& style : child_named(root, part).children()) {
+            if (local_name(style) != "list-style") continue;
+            std::map<int, ListLevel>& levels = styles[std::string(attribute_named(style, "name"))];
+            for (const pugi::xml_node& node : style.children()) {
+                const bool is_numbered = local_name(node) == "list-level-style-number";
+                ListLevel& level = levels[number(attribute_named(node, "level"), 1)];
+                if (is_numbered)
+                    level = {.style = style_of(attribute_named(node, "num-format")),
+                             .prefix = std::string(attribute_named(node, "num-prefix")),
+                             .suffix = std::string(attribute_named(node, "num-suffix")),
+                             .start = number(attribute_named(node, "start-value"), 1)};
+            }
+        }
+}
+
+TitleStyles title_styles(const pugi::xml_node& root)
+{
+    TitleStyles styles{"Title"};
+    for (const pugi::xml_node& style : child_named(root, "automatic-styles").children())
+        if (attribute_named(style, "parent-style-name") == "Title") styles.emplace(attribute_named(style, "name"));
+    return styles;
+}
+
+bool is_left_out(std::string_view name)
+{
+    constexpr std::string_view names[] = {
+        "tracked-changes",    "annotation", "annotation-end", "note-citation", "sequence-decls",
+        "covered-table-cell", "ruby-text",  "desc",           "forms",         "title",
+        "bibliography-source"};
+    return std::ranges::find(names, name) != std::end(names);
+}
+
+bool arranges_page(const pugi::xml_node& table)
+{
+    bool found = false;
+    walk_xml(
+        table,
+        [&](const pugi::xml_node& node) {
+            const std::string_view name = local_name(node);
+            if (name != "table-row") return node == table || name == "table-rows" || name == "table-header-rows";
+            found = found || std::ranges::count_if(node.children(), [](const auto& cell) {
+                                 return local_name(cell) == "table-cell";
+                             }) > 1;
+            return false;
+        },
+        [](const pugi::xml_node&) {});
+    return !found;
+}
+
+class Walk {
+public:
+    Walk(const ListStyles& styles, const TitleStyles& titles, OfficeWriter& writer)
+        : styles_(styles), titles_(titles), writer_(writer)
+    {
+    }
+
+    void run(const pugi::xml_node& body)
+    {
+        walk_xml(
+            body, [this](const pugi::xml_node& node) { return enter(node); },
+            [this](const pugi::xml_node& node) { leave(node); });
+    }
+
+private:
+    struct List {
+        std::string style;
+        int next = 1;
+    };
+
+    bool enter(const pugi::xml_node& node)
+    {
+        if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
+            add_text(node.value());
+            return false;
+        }
+        const std::string_view name = local_name(node);
+        if (is_left_out(name)) return false;
+        if (name == "p" || name == "h")
+            begin_paragraph(node, name);
+        else if (name == "s")
+            add(std::string(static_cast<size_t>(std::clamp(number(attribute_named(node, "c"), 1), 1, most_spaces)),
+                            ' '));
+        else if (name == "tab")
+            add("\t");
+        else if (name == "line-break")
+            add("\n");
+        else if (name == "note")
+            return add_note(node);
+        else if (name == "list")
+            begin_list(node);
+        else if (name == "list-item")
+            begin_item(node);
+        else if (name == "table")
+            writer_.begin_table(arranges_page(node));
+        else if (name == "table-cell")
+            writer_.begin_cell();
+        return true;
+    }
+
+    void leave(const pugi::xml_node& node)
+    {
+        const std::string_view name = local_name(node);
+        if (name == "p" || name == "h") {
+            if (open_.empty()) return;
+            writer_.write(open_.back());
+            open_.pop_back();
+        } else if (name == "list") {
+            if (!lists_.empty()) lists_.pop_back();
+            if (lists_.empty()) writer_.end_list();
+        } else if (name == "list-item") {
+            marker_.clear();
+        } else if (name == "table-row") {
+            writer_.end_row();
+        } else if (name == "table") {
+            writer_.end_table();
+        }
+    }
+
+    void begin_paragraph(const pugi::xml_node& node, std::string_view name)
+    {
+        Paragraph paragraph;
+        if (name == "h") paragraph.heading_level = std::max(1, number(attribute_named(node, "outline-level"), 1));
+        if (name == "p" && titles_.contains(std::string(attribute_named(node, "style-name"))))
+            paragraph.heading_level = 1;
+        paragraph.list_level = static_cast<int>(std::min(lists_.size(), size_t{most_list_levels}));
+        if (!text_of(node).empty()) paragraph.marker = std::exchange(marker_, {});
+        if (paragraph.heading_level > 0) paragraph.marker.clear(); // lists of headings only arrange them
+        open_.push_back(std::move(paragraph));
+    }
+
+    void begin_list(const pugi::xml_node& node)
+    {
+        List list{.style = std::string(attribute_named(node, "style-name"))};
+        if (list.style.empty() && !lists_.empty()) list.style = lists_.back().style;
+        lists_.push_back(list);
+        const bool goes_on = attribute_named(node, "continue-numbering") == "true" ||
+                             !attribute_named(node, "continue-list").empty();
+        lists_.back().next =
+            goes_on && last_numbers_.contains(list.style) ? last_numbers_[list.style] + 1 : level().start;
+    }
+
+    ListLevel level() const
+    {
+        const auto style = styles_.find(lists_.back().style);
+        if (style == styles_.end()) return {};
+        // A level that the style leaves out looks like the one above it.
+        const auto after = style->second.upper_bound(static_cast<int>(lists_.size()));
+        return after == style->second.begin() ? ListLevel() : std::prev(after)->second;
+    }
+
+    void begin_item(const pugi::xml_node& node)
+    {
+        if (lists_.empty()) return;
+        List& list = lists_.back();
+        list.next = number(attribute_named(node, "start-value"), list.next);
+        const ListLevel of = level();
+        last_numbers_[list.style] = list.next;
+        if (of.style == NumberStyle::Bullet)
+            marker_ = "- ";
+        else if (of.style != NumberStyle::None)
+            marker_ = of.prefix + list_number(list.next, of.style) + of.suffix + " ";
+        ++list.next;
+    }
+
+    bool add_note(const pugi::xml_node& node)
+    {
+        std::string text;
+        walk_xml(
+            child_named(node, "note-body"),
+            [&](const pugi::xml_node& at) {
+                if (at.type() == pugi::node_pcdata) text += at.value();
+                if (local_name(at) == "p") text += ' ';
+                return !is_left_out(local_name(at));
+            },
+            [](const pugi::xml_node&) {});
+        add(writer_.add_note(on_one_line(text)));
+        return false;
+    }
+
+    // White space in the file is one space; what should stay has elements of its own.
+    void add_text(std::string_view text)
+    {
+        if (open_.empty()) return;
+        std::string& out = open_.back().text;
+        for (const char c : text) {
+            const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+            if (!is_space)
+                out += c;
+            else if (!out.empty() && out.back() != ' ' && out.back() != '\n')
+                out += ' ';
+        }
+    }
+
+    void add(std::string_view text)
+    {
+        if (!open_.empty()) open_.back().text += text;
+    }
+
+    const ListStyles& styles_;
+    const TitleStyles& titles_;
+    OfficeWriter& writer_;
+    std::vector<Paragraph> open_; // a text box in a paragraph has paragraphs
+    std::vector<List> lists_;
+    std::string marker_;                                // of the item that is open, for its first text
+    std::unordered_map<std::string, int> last_numbers_; // by list style
+};
+
+void refuse_protected(ZipArchive& archive)
+{
+    const std::string name = "META-INF/manifest.xml";
+    const auto bytes = archive.read(name);
+    if (!bytes) return;
+    pugi::xml_document manifest;
+    load_xml(*bytes, name, manifest);
+    for (const pugi::xml_node& entry : manifest.document_element().children())
+        if (child_named(entry, "encryption-data"))
+            throw Problem{DocumentProblem::Protected, Text("it is protected with a password"),
+                          Text("save a copy without the password, and give that")};
+}
+
+void write_facts(ZipArchive& archive, TextWriter& writer)
+{
+    const std::string name = "meta.xml";
+    const auto bytes = archive.read(name);
+    if (!bytes) return;
+    pugi::xml_document xml;
+    load_xml(*bytes, name, xml);
+    const pugi::xml_node meta = child_named(xml.document_element(), "meta");
+    writer.fact(DocumentFact::Title, text_of(child_named(meta, "title")));
+    const pugi::xml_node author = child_named(meta, "initial-creator");
+    writer.fact(DocumentFact::Author, text_of(author ? author : child_named(meta, "creator")));
+    writer.fact(DocumentFact::Language, text_of(child_named(meta, "language")));
+}
+
+} // namespace
+
+bool is_odt(ZipArchive& archive)
+{
+    const auto type = archive.read("mimetype");
+    return type && type->starts_with("application/vnd.oasis.opendocument.text");
+}
+
+void parse_odt(ZipArchive& archive, TextWriter& writer)
+{
+    writer.begin("OpenDocument");
+    refuse_protected(archive);
+    const std::string name = "content.xml", style_name = "styles.xml";
+    const auto bytes = archive.read(name);
+    pugi::xml_document content, styles;
+    if (bytes) load_xml(*bytes, name, content);
+    const pugi::xml_node body = child_named(child_named(content.document_element(), "body"), "text");
+    if (!body)
+        throw Problem{DocumentProblem::Damaged, Text("it is damaged: it holds no text document"),
+                      Text("get it again, or open it in the program that made it and save it anew")};
+    write_facts(archive, writer);
+    ListStyles list_styles;
+    if (const auto of = archive.read(style_name)) {
+        load_xml(*of, style_name, styles);
+        read_list_styles(styles.document_element(), list_styles);
+    }
+    read_list_styles(content.document_element(), list_styles);
+    const TitleStyles titles = title_styles(content.document_element());
+    OfficeWriter office(writer);
+    Walk(list_styles, titles, office).run(body);
+}
+
+} // namespace palimpsest::reader

@@ -1,0 +1,78 @@
+#include "app/reader/office_writer.h"
+
+#include <utility>
+
+namespace palimpsest::reader {
+
+void OfficeWriter::write(const Paragraph& paragraph)
+{
+    if (paragraph.text.find_first_not_of(" \t\n") == std::string::npos) return;
+    if (is_in_cell()) {
+        std::string& cell = cells_.back();
+        cell.append(cell.empty() ? "" : " ").append(paragraph.marker).append(on_one_line(paragraph.text));
+        return;
+    }
+    if (paragraph.heading_level > 0)
+        writer_.heading(paragraph.heading_level, paragraph.marker + paragraph.text);
+    else if (paragraph.list_level > 0)
+        write_item(paragraph);
+    else
+        writer_.block(paragraph.text);
+    write_notes();
+}
+
+void OfficeWriter::write_item(const Paragraph& paragraph)
+{
+    const std::string indent(static_cast<size_t>(paragraph.list_level - 1) * 2, ' ');
+    const std::string rest = indent + std::string(paragraph.marker.empty() ? 2 : paragraph.marker.size(), ' ');
+    if (paragraph.list_level == 1 && std::exchange(last_list_, paragraph.list) != paragraph.list) writer_.gap();
+    std::string text = (paragraph.marker.empty() ? rest : indent + paragraph.marker) + paragraph.text;
+    for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1 + rest.size()))
+        text.insert(at + 1, rest);
+    writer_.line(text);
+}
+
+void OfficeWriter::begin_table(bool arranges_page)
+{
+    if (tables_.empty()) writer_.gap();
+    tables_.push_back(!is_in_cell() && arranges_page);
+}
+
+void OfficeWriter::begin_cell()
+{
+    if (!tables_.empty() && !tables_.back()) cells_.emplace_back();
+}
+
+void OfficeWriter::end_row()
+{
+    if (cells_.empty()) return;
+    std::string row;
+    for (const std::string& cell : std::exchange(cells_, {}))
+        row.append(cell).append(" | ");
+    row.resize(row.find_last_not_of(" |") + 1); // empty cells at the end
+    if (!row.empty()) writer_.line(row);
+}
+
+void OfficeWriter::end_table()
+{
+    end_row();
+    if (!tables_.empty()) tables_.pop_back();
+    if (!tables_.empty()) return;
+    writer_.gap();
+    write_notes();
+}
+
+std::string OfficeWriter::add_note(std::string text)
+{
+    notes_.push_back(std::move(text));
+    return "[" + std::to_string(notes_before_ + notes_.size()) + "]";
+}
+
+void OfficeWriter::write_notes()
+{
+    if (!tables_.empty()) return;
+    for (const std::string& note : std::exchange(notes_, {}))
+        writer_.block("[" + std::to_string(++notes_before_) + "] " + note);
+}
+
+} // namespace palimpsest::reader

@@ -1,0 +1,276 @@
+#include "storage/reader/reader_process.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+#include "kernels/base/printable.h"
+#include "kernels/base/program_folder.h"
+#include "kernels/base/sanitized.h"
+#include "storage/interrupted.h"
+
+namespace palimpsest::storage {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr size_t read_bytes_at_once = 64 * 1024;
+constexpr std::chrono::milliseconds longest_wait{50}; // before the next look whether a stop was requested
+
+class Descriptor {
+public:
+    explicit Descriptor(int number = -1) : number_(number) {}
+    ~Descriptor()
+    {
+        if (number_ >= 0) close(number_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    int get() const { return number_; }
+    int release() { return std::exchange(number_, -1); }
+
+private:
+    int number_;
+};
+
+// A copy of a descriptor with a number that no standard stream has, and that other programs do not inherit.
+int copy_of(int descriptor)
+{
+    constexpr int above_standard_streams = 10;
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, above_standard_streams);
+}
+
+// How the reader is started: the document is its standard input, and it inherits nothing else.
+class SpawnPlan {
+public:
+    SpawnPlan(int document, int messages)
+    {
+        posix_spawn_file_actions_init(&actions_);
+        posix_spawn_file_actions_adddup2(&actions_, document, STDIN_FILENO);
+        posix_spawn_file_actions_adddup2(&actions_, messages, STDOUT_FILENO);
+        // Its errors could hold anything, and a terminal would obey it.
+        if (!is_sanitized) posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+        posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+        posix_spawnattr_init(&attributes_);
+        sigset_t none, all;
+        sigemptyset(&none);
+        sigfillset(&all);
+        posix_spawnattr_setsigmask(&attributes_, &none);
+        posix_spawnattr_setsigdefault(&attributes_, &all);
+        // In a group of its own, so that Ctrl-C reaches this process alone, which then ends the reader.
+        posix_spawnattr_setflags(&attributes_,
+                                 POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    }
+    ~SpawnPlan()
+    {
+        posix_spawn_file_actions_destroy(&actions_);
+        posix_spawnattr_destroy(&attributes_);
+    }
+    SpawnPlan(const SpawnPlan&) = delete;
+    SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+    // Returns the process, or -1 with errno.
+    pid_t start(const std::filesystem::path& program, std::vector<std::string> arguments) const
+    {
+        std::vector<char*> argv;
+        for (std::string& argument : arguments)
+            argv.push_back(argument.data());
+        argv.push_back(nullptr);
+        std::string locale = "LC_ALL=C.UTF-8";
+        char* environment[] = {locale.data(), nullptr};
+        pid_t process = -1;
+        errno = posix_spawn(&process, program.c_str(), &actions_, &attributes_, argv.data(), environment);
+        return errno == 0 ? process : -1;
+    }
+
+private:
+    posix_spawn_file_actions_t actions_{};
+    posix_spawnattr_t attributes_{};
+};
+
+ErrorCode code_of(DocumentProblem problem)
+{
+    switch (problem) {
+    case DocumentProblem::Damaged:
+        return ErrorCode::MalformedDocument;
+    case DocumentProblem::TooLarge:
+        return ErrorCode::DocumentTooLarge;
+    case DocumentProblem::Protected:
+        return ErrorCode::ProtectedDocument;
+    case DocumentProblem::Unsupported:
+        return ErrorCode::UnsupportedDocument;
+    case DocumentProblem::Unreadable:
+        break;
+    }
+    return ErrorCode::UnreadableDocument;
+}
+
+} // namespace
+
+std::filesystem::path reader_program()
+{
+    return installed_file("libexec/palimpsest/palimpsest-reader");
+}
+
+ReaderProcess::ReaderProcess(int file, const std::string& name, const std::string& ending, std::stop_token stop,
+                             ReaderLimits limits, const std::filesystem::path& program)
+    : name_(name), stop_(std::move(stop)), limits_(limits), buffer_(read_bytes_at_once)
+{
+    start(file, ending, program);
+}
+
+ReaderProcess::~ReaderProcess()
+{
+    end();
+}
+
+void ReaderProcess::start(int file, const std::string& ending, const std::filesystem::path& program)
+{
+    const Text reinstall("install Palimpsest again");
+    if (program.empty())
+        throw Error(ErrorKind::Failed, ErrorCode::ReaderFailed, Text::escaped(name_),
+                    Text("the program palimpsest-reader, which opens such files, is missing"), reinstall);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) fail(Text("no pipe could be made"));
+    const Descriptor from(ends[0]), to(ends[1]);
+    const Descriptor document(copy_of(file)), messages(copy_of(to.get()));
+    pipe_ = copy_of(from.get());
+    if (document.get() < 0 || messages.get() < 0 || pipe_ < 0) fail(Text("too many files are open"));
+    process_ = SpawnPlan(document.get(), messages.get()).start(program, {program.string(), ending});
+    if (process_ < 0)
+        throw Error(ErrorKind::Failed, ErrorCode::ReaderFailed, Text::escaped(name_),
+                    Text("the program {0} cannot be started", printable(program.string())), reinstall);
+}
+
+// Ends the reader, and waits until it is gone.
+void ReaderProcess::end()
+{
+    if (pipe_ >= 0) close(std::exchange(pipe_, -1));
+    if (process_ < 0) return;
+    kill(process_, SIGKILL);
+    while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    process_ = -1;
+}
+
+std::optional<ReaderFrame> ReaderProcess::next()
+{
+    while (!has_ended_) {
+        ReaderFrame frame = receive();
+        if (std::holds_alternative<ReaderHello>(frame)) continue;
+        if (const auto* problem = std::get_if<ReaderProblem>(&frame)) refuse(*problem);
+        if (!std::holds_alternative<ReaderEnd>(frame)) return frame;
+        has_ended_ = true;
+        end();
+    }
+    return std::nullopt;
+}
+
+ReaderFrame ReaderProcess::receive()
+{
+    try {
+        while (true) {
+            if (auto frame = decoder_.next()) {
+                check(*frame);
+                return *std::move(frame);
+            }
+            if (!fill()) report_end();
+        }
+    } catch (const FrameError&) {
+        fail(Text("the program palimpsest-reader wrote something that is no message"));
+    }
+}
+
+// Reads what there is; false if the reader has closed its end.
+bool ReaderProcess::fill()
+{
+    wait_for_bytes();
+    ssize_t bytes = 0;
+    do
+        bytes = read(pipe_, buffer_.data(), buffer_.size());
+    while (bytes < 0 && errno == EINTR);
+    if (bytes > 0) decoder_.push({buffer_.data(), static_cast<size_t>(bytes)});
+    return bytes > 0;
+}
+
+void ReaderProcess::wait_for_bytes()
+{
+    const auto begin = Clock::now();
+    while (true) {
+        if (stop_.stop_requested()) {
+            end();
+            throw Interrupted{Text("stopped while reading {0}; nothing was saved", printable(name_))};
+        }
+        pollfd readable{pipe_, POLLIN, 0};
+        const int ready = poll(&readable, 1, static_cast<int>(longest_wait.count()));
+        const auto waited = Clock::now() - begin;
+        if (ready > 0) {
+            waited_ += waited;
+            return;
+        }
+        if (waited > limits_.silence)
+            fail(Text("opening it made no progress for {0} seconds",
+                      std::chrono::duration_cast<std::chrono::seconds>(limits_.silence).count()));
+        if (waited_ + waited > limits_.all)
+            fail(Text("opening it takes more than {0} minutes",
+                      std::chrono::duration_cast<std::chrono::minutes>(limits_.all).count()));
+    }
+}
+
+// The order of messages, and the length of the text.
+void ReaderProcess::check(const ReaderFrame& frame)
+{
+    const bool greets = std::holds_alternative<ReaderHello>(frame);
+    if (greets == has_greeted_) throw FrameError("a message before the greeting, or a second greeting");
+    if (greets) {
+        const auto& hello = std::get<ReaderHello>(frame);
+        if (hello.version != reader_protocol_version)
+            fail(Text("the program palimpsest-reader belongs to another version of Palimpsest"));
+        format_ = hello.format;
+        has_greeted_ = true;
+    } else if (const auto* text = std::get_if<ReaderText>(&frame)) {
+        has_text_ = true;
+        text_bytes_ += text->text.size();
+        if (text_bytes_ > limits_.text_bytes)
+            throw Error(ErrorKind::Failed, ErrorCode::DocumentTooLarge, Text::escaped(name_),
+                        Text("it holds more than {0} bytes of text", limits_.text_bytes),
+                        Text("divide it into several files"));
+    } else if (std::holds_alternative<ReaderFact>(frame)) {
+        if (has_text_) throw FrameError("metadata after the text");
+    } else if (const auto* end = std::get_if<ReaderEnd>(&frame)) {
+        if (end->text_bytes != text_bytes_) throw FrameError("another length of the text");
+    }
+}
+
+void ReaderProcess::refuse(const ReaderProblem& problem) const
+{
+    throw Error(ErrorKind::Failed, code_of(problem.problem), Text::escaped(name_), problem.what, problem.remedy);
+}
+
+// The reader has closed its pipe before the end of the document: says how it ended.
+void ReaderProcess::report_end()
+{
+    int status = 0;
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    process_ = -1;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        fail(Text("opening it takes more computing time than is allowed"));
+    if (WIFSIGNALED(status))
+        fail(Text("the program palimpsest-reader stopped at it (signal {0})", WTERMSIG(status)));
+    fail(Text("the program palimpsest-reader stopped at it (exit {0})", WEXITSTATUS(status)));
+}
+
+void ReaderProcess::fail(const Text& what) const
+{
+    throw Error(ErrorKind::Failed, ErrorCode::ReaderFailed, Text::escaped(name_), what,
+                Text("convert it to plain text or Markdown"));
+}
+
+} // namespace palimpsest::storage

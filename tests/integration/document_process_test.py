@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Documents in formats that a reader process parses: what is read from them, and what hostile ones can do.
+Usage: document_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import json
+import os
+import signal
+import subprocess
+import threading
+import zipfile
+
+from document_files import (CONTAINER, changed_directory, docx, epub, odt, overlapping, package, xhtml, zipped)
+from patience import PATIENCE, wait_until
+from reader_frames import Read, reader_of
+from session_harness import PROGRAM, SMALL, SessionTest, run
+
+READER = reader_of(PROGRAM)
+
+
+class DocumentTest(SessionTest):
+    def put(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as out:
+            out.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def read(self, name, content):
+        return Read(READER, self.put(name, content))
+
+    def refused(self, name, content, code, words):
+        """One sentence, exit 1, nothing stored."""
+        path = os.path.join(self.folder, name) if content is None else self.put(name, content)
+        sentence = self.fails(1, code, "read", path, "--session", "one", *SMALL)
+        self.assertIn(words, sentence)
+        self.assertLess(len(sentence), 500)
+        if os.path.exists(self.database):
+            self.assertEqual(self.query("SELECT count(*) FROM sessions"), [(0,)])
+            self.assertEqual(self.query("SELECT count(*) FROM documents"), [(0,)])
+
+    # -- EPUB ----------------------------------------------------------------------------------------------------------
+
+    def test_an_epub_is_read_in_the_order_of_its_spine(self):
+        book = self.read("book.epub", epub({
+            "b.xhtml": "<h1>One</h1><p>First&nbsp;words<br/>and more.</p>", "a.xhtml": "<h2>Two</h2><p>Then &lt;this&gt;.</p>"}))
+        self.assertEqual(book.text, "One\n\nFirst\u00a0words\nand more.\n\nTwo\n\nThen <this>.")
+        self.assertEqual(book.sections, [(1, "One", 0), (2, "Two", 29)])
+        self.assertEqual(book.facts, {0: "The Salt Road", 1: "Ada Brennan, Li Wei", 2: "en"})
+        self.assertEqual(book.notes, 0)
+
+    def test_sections_come_from_the_table_of_contents(self):
+        chapters = {"a.xhtml": "<p>aa</p><p id='x'>bb</p>", "b c.xhtml": "<h3>Big</h3><p>cc</p>", "toc.xhtml": "<p>no</p>"}
+        nav = {"OEBPS/text/toc.xhtml": xhtml(
+            "<nav epub:type='landmarks'><a href='a.xhtml'>Wrong</a></nav><nav epub:type='toc'><ol><li><a href='a.xhtml'>"
+            "Part A</a><ol><li><a href='./a.xhtml#x'>Inner</a></li></ol></li><li><a href='b%20c.xhtml'>Other</a></li></ol>"
+            "</nav>")}
+        opf = package(chapters).replace('href="text/toc.xhtml"', 'properties="nav" href="text/toc.xhtml"')
+        book = self.read("nav.epub", epub(chapters, {**nav, "OEBPS/book.opf": opf}))
+        self.assertEqual(book.sections, [(1, "Part A", 0), (2, "Inner", 4), (1, "Big", 8)])
+        self.assertEqual(book.text, "aa\n\nbb\n\nBig\n\ncc")
+        ncx = ('<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://www.daisy.org/z3986/2005/ncx-2005-1.dtd"><ncx>'
+               '<navMap><navPoint><navLabel><text>Part N</text></navLabel><content src="text/a.xhtml"/><navPoint><navLabel>'
+               '<text>Deep</text></navLabel><content src="text/a.xhtml#x"/></navPoint></navPoint></navMap></ncx>')
+        old = self.read("old.epub", epub(
+            {"a.xhtml": chapters["a.xhtml"]}, {"OEBPS/toc.ncx": ncx},
+            extra='<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'))
+        self.assertEqual(old.sections, [(1, "Part N", 0), (2, "Deep", 4)])
+
+    def test_what_is_missing_in_an_epub_is_said(self):
+        book = self.put("book.epub", epub({"a.xhtml": "<p>a</p>", "b.xhtml": "<p>b</p>"},
+                                          {"OEBPS/book.opf": package(["a.xhtml", "gone.xhtml", "b.xhtml"])}))
+        said = self.run_command("read", book, "--session", "one", *SMALL).stderr.decode()
+        self.assertIn("1 of the 3 parts of the book are missing", said)
+        self.assertEqual(Read(READER, book).text, "a\n\nb")
+
+    def test_a_protected_epub_is_said_to_be_one(self):
+        encryption = ('<encryption><EncryptedData><EncryptionMethod Algorithm="%s"/><CipherData><CipherReference URI="'
+                      'OEBPS/text/a.xhtml"/></CipherData></EncryptedData></encryption>')
+        chapters = {"a.xhtml": "<p>a</p>"}
+        aes = {"META-INF/encryption.xml": encryption % "http://www.w3.org/2001/04/xmlenc#aes128-cbc"}
+        self.refused("drm.epub", epub(chapters, aes), "PAL-DOC-09", "DRM")
+        font = {"META-INF/encryption.xml": encryption % "http://www.idpf.org/2008/embedding#obfuscation"}
+        self.assertEqual(self.read("font.epub", epub(chapters, font)).text, "a")
+
+    # -- word processors -----------------------------------------------------------------------------------------------
+
+    def test_a_word_document_keeps_its_structure(self):
+        styles = ('<w:styles xmlns:w="w"><w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/>'
+                  '</w:style><w:style w:type="paragraph" w:styleId="Own"><w:basedOn w:val="berschrift1"/></w:style></w:styles>')
+        notes = '<w:footnotes xmlns:w="w"><w:footnote w:id="7"><w:p><w:r><w:t>See vol. 2.</w:t></w:r></w:p></w:footnote></w:footnotes>'
+        body = ('<w:p><w:pPr><w:pStyle w:val="Own"/></w:pPr><w:r><w:t>The Harbour</w:t></w:r></w:p>'
+                '<w:p><w:r><w:t xml:space="preserve">It lay </w:t></w:r><w:del><w:r><w:delText>never </w:delText></w:r></w:del>'
+                '<w:ins><w:r><w:t>open</w:t></w:r></w:ins><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r><w:r>'
+                '<w:footnoteReference w:id="7"/><w:br/><w:t>to the north.</w:t></w:r></w:p>'
+                '<w:tbl><w:tr><w:tc><w:p><w:r><w:t>Ship</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>Tons</w:t></w:r></w:p>'
+                '</w:tc></w:tr></w:tbl>')
+        book = self.read("book.docx", docx(body, {"word/styles.xml": styles, "word/footnotes.xml": notes}))
+        self.assertEqual(book.text, "The Harbour\n\nIt lay open[1]\nto the north.\n\n[1] See vol. 2.\n\nShip | Tons")
+        self.assertEqual(book.sections, [(1, "The Harbour", 0)])
+
+    def test_an_opendocument_text_keeps_its_structure(self):
+        body = ('<t:tracked-changes><t:changed-region><t:deletion><t:p>never</t:p></t:deletion></t:changed-region>'
+                '</t:tracked-changes><t:h t:outline-level="2">The  Harbour</t:h><t:p>It<t:s t:c="2"/>lay\n open<t:note>'
+                '<t:note-citation>1</t:note-citation><t:note-body><t:p>See vol. 2.</t:p></t:note-body></t:note><t:line-break/>'
+                'north.</t:p><t:list><t:list-item><t:p>a</t:p><t:list><t:list-item><t:p>b</t:p></t:list-item></t:list>'
+                '</t:list-item></t:list><b:table><b:table-row><b:table-cell><t:p>Ship</t:p></b:table-cell><b:table-cell>'
+                '<t:p>Tons</t:p></b:table-cell></b:table-row></b:table>')
+        book = self.read("book.odt", odt(body))
+        self.assertEqual(book.text, "The Harbour\n\nIt  lay open[1]\nnorth.\n\n[1] See vol. 2.\n\n- a\n  - b\n\nShip | Tons")
+        self.assertEqual(book.sections, [(2, "The Harbour", 0)])
+
+    def test_documents_with_a_password_are_said_to_be_so(self):
+        manifest = {"META-INF/manifest.xml": "<m><e><encryption-data/></e></m>"}
+        self.refused("a.odt", odt("<t:p>a</t:p>", manifest), "PAL-DOC-09", "password")
+        self.refused("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "PAL-DOC-02", "with a password")
+        locked = changed_directory(epub({"a.xhtml": "a"}), lambda d: d[:8] + b"\1" + d[9:])
+        self.refused("locked.epub", locked, "PAL-DOC-09", "password")
+        self.refused("sheet.docx", docx("", {"word/document.xml": "<workbook/>"}), "PAL-DOC-02", "not a Word document")
+
+    # -- text and what is in a session ---------------------------------------------------------------------------------
+
+    def test_a_session_has_the_sections_and_goes_on(self):
+        path = self.put("book.epub", epub({"a.xhtml": "<h1>One</h1><p>The keeper lit the lamp.</p>" + "<p>the sea</p>" * 40,
+                                           "b.xhtml": "<h1>Two</h1><p>The wind came.</p>"}))
+        first = self.document("read", path, "--session", "one", *SMALL)
+        again = self.document("read", path, "--session", "one", *SMALL)
+        self.assertEqual(first["tokens_seen"], again["tokens_seen"])
+        shown = self.document("sessions", "show", "one")["documents"][0]
+        self.assertEqual([s["title"] for s in shown["sections"]], ["One", "Two"])
+        kept = self.document("inspect", path, *SMALL)
+        self.assertEqual(self.kept("one"), kept["heads"])
+        self.put("book.epub", epub({"a.xhtml": "<p>another</p>"}))
+        self.fails(1, "PAL-DOC-06", "read", path, "--session", "one", *SMALL)
+
+    def test_contents_decide_what_a_file_is(self):
+        named_wrongly = self.put("book.txt", epub({"a.xhtml": "<h1>One</h1><p>a</p>"}))
+        plain = self.put("plain.txt", "One\n\na")
+        count = lambda path: self.run_command("tokenize", path, "--count", "--model", SMALL[1]).stdout
+        self.assertEqual(count(named_wrongly), count(plain))
+        latin = self.put("latin.txt", ("Über die Brücke ging der König, größer als je zuvor. " * 9).encode("latin-1"))
+        self.assertEqual(Read(READER, latin).text, "Über die Brücke ging der König, größer als je zuvor. " * 9)
+        self.assertIn("taken for", self.run_command("read", latin, "--session", "l", *SMALL).stderr.decode())
+
+    # -- hostile files -------------------------------------------------------------------------------------------------
+
+    def test_hostile_archives_are_refused(self):
+        chapters = {"a.xhtml": "<p>a</p>"}
+        good = epub(chapters)
+        self.refused("bomb.epub", epub({"a.xhtml": "a" * (64 << 20)}), "PAL-DOC-08", "more than 200 times")
+        self.refused("overlap.epub", overlapping(3), "PAL-DOC-10", "does not hold together")
+        for name in ("../a", "/a", "a/../../b", "a\\b", "c:a"):
+            self.refused("path.epub", epub(chapters, {name: b"x"}), "PAL-DOC-10", "not allowed")
+        self.refused("many.epub", zipped({str(i): b"" for i in range(10001)}), "PAL-DOC-08", "10001 entries")
+        self.refused("lzma.epub", zipped({"mimetype": b"a" * 1000}, zipfile.ZIP_LZMA), "PAL-DOC-02", "method")
+        self.refused("inner.epub", zipped({"book.epub": good}), "PAL-DOC-02", "zip archive")
+        stored = zipped({"mimetype": "application/epub+zip", "META-INF/container.xml": CONTAINER}, zipfile.ZIP_STORED)
+        self.refused("sum.epub", stored.replace(b"book.opf", b"cook.opf"), "PAL-DOC-10", "cannot be unpacked")
+        self.refused("crc.epub", changed_directory(good, lambda d: d[:16] + bytes(4) + d[20:]), "PAL-DOC-10", "hold together")
+        self.refused("cut.epub", good[:len(good) // 2], "PAL-DOC-10", "hold together")
+        self.refused("none.epub", b"PK\3\4", "PAL-DOC-10", "hold together")
+
+    def test_every_cut_and_many_changes_of_an_archive_end_well(self):
+        good = epub({"a.xhtml": "<h1>One</h1><p>a</p>"})
+        files = [good[:n] for n in range(0, len(good), 97)]
+        files += [good[:i] + bytes([good[i] ^ 0x40]) + good[i + 1:] for i in range(0, len(good), 37)]
+        for content in files:
+            try:
+                self.assertLess(len(self.read("x.epub", content).text), 10000)
+            except ValueError as problem:  # a sentence
+                self.assertRegex(problem.args[0], rb"[a-z]{3} [a-z]+")
+
+    def test_xml_can_name_no_file_and_grow_into_nothing(self):
+        chapters = {"a.xhtml": "<p>&e;</p>"}
+        xxe = '<!DOCTYPE package [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+        self.refused("xxe.epub", epub(chapters, doctype=xxe), "PAL-DOC-02", "declares entities")
+        laughs = '<!DOCTYPE p [<!ENTITY a "lol">%s]>' % "".join(
+            '<!ENTITY %s "%s">' % (chr(98 + i), ("&%s;" % chr(97 + i)) * 10) for i in range(9))
+        self.refused("bomb.docx", docx("<w:p/>", {"word/styles.xml": laughs + "<s>&j;</s>"}), "PAL-DOC-02", "declares entities")
+        inside = {"OEBPS/text/a.xhtml": xxe.replace("package", "html") + xhtml("<p>&e;a</p>")}
+        self.assertEqual(self.read("inside.epub", epub(chapters, inside)).text, "&e;a")
+        deep = "<w:p>" * 300 + "</w:p>" * 300
+        self.refused("deep.docx", docx(deep), "PAL-DOC-08", "256 deep")
+        self.refused("open.docx", docx("<w:p>"), "PAL-DOC-10", "not well formed")
+
+    def test_deep_and_endless_html_ends(self):
+        self.refused("deep.html", "<html>" + "<div>" * 10000 + "x", "PAL-DOC-08", "256 deep")
+        self.assertEqual(self.read("text.html", "<html>" + "<b>" * 100 + "x").text, "x")
+        line = self.read("line.html", "<html><p>" + "word " * 1000000)
+        self.assertEqual(len(line.text), 5000000 - 1)
+
+    def test_what_is_no_file_is_refused(self):
+        os.mkfifo(os.path.join(self.folder, "pipe.epub"))
+        writer = threading.Thread(target=lambda: self.put("pipe.epub", b"PK\3\4"))
+        writer.start()
+        self.refused("pipe.epub", None, "PAL-DOC-01", "a pipe")
+        writer.join()
+        os.mkdir(os.path.join(self.folder, "folder.epub"))
+        self.refused("folder.epub", None, "PAL-DOC-01", "a folder")
+        self.refused("empty.epub", b"", "PAL-DOC-03", "no text")
+
+    def test_a_document_that_takes_too_much_memory_is_refused(self):
+        if b"seccomp: yes" not in subprocess.run([READER, "--show-sandbox"], capture_output=True).stdout:
+            self.skipTest("a sanitizer takes all memory")
+        varied = "".join("<w:p><w:r><w:t>%d</w:t></w:r></w:p>" % (i * 7919) for i in range(2500000))  # too varied for a bomb
+        self.refused("huge.docx", docx(varied), "PAL-DOC-08", "512 MiB")
+
+    # -- the sandbox ---------------------------------------------------------------------------------------------------
+
+    def test_the_reader_can_reach_nothing(self):
+        shown = subprocess.run([READER, "--show-sandbox"], stdout=subprocess.PIPE, timeout=PATIENCE).stdout.decode()
+        protections = dict(line.split(": ") for line in shown.splitlines())
+        self.assertEqual(protections.pop("no new privileges"), "yes")
+        landlock, seccomp = protections.pop("Landlock"), protections.pop("seccomp")
+        if seccomp == "yes":
+            self.assertEqual(set(protections.values()), {"forbidden"}, protections)
+            self.assertGreaterEqual(len(protections), 12)
+        elif landlock == "yes":
+            self.assertEqual(protections["open a file"], "forbidden")
+            self.assertEqual(protections["write a file"], "forbidden")
+            self.assertEqual(protections["run a program"], "forbidden")
+        self.assertFalse(os.path.exists("/tmp/palimpsest-reader"))
+
+    def test_a_stopped_command_leaves_no_reader(self):
+        path = self.put("long.html", "<p>%s</p>" % "the keeper of light wrote " * 2000000)
+        program = self.start("read", path, "--session", "one", *SMALL)
+        children = lambda: subprocess.run(["pgrep", "-P", str(program.pid)], capture_output=True).stdout.split()
+        wait_until(lambda: children() or program.poll() is not None)
+        reader = children()
+        program.send_signal(signal.SIGINT)
+        program.communicate(timeout=PATIENCE)
+        self.assertEqual(program.returncode, 130)
+        self.assertTrue(reader)
+        self.assertFalse(os.path.exists("/proc/%s/exe" % reader[0].decode()))
+
+
+if __name__ == "__main__":
+    run("__main__")

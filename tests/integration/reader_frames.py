@@ -1,0 +1,45 @@
+"""What palimpsest-reader writes about a document, without the command that starts it (docs/formats.md)."""
+import os
+import struct
+import subprocess
+
+KINDS = ["hello", "fact", "text", "heading", "page", "note", "progress", "end", "problem"]
+
+
+def reader_of(program):
+    """The reader that belongs to the program: below the nearest folder above it that has one."""
+    folder = os.path.dirname(os.path.abspath(program))
+    while folder != "/":
+        reader = os.path.join(folder, "libexec", "palimpsest", "palimpsest-reader")
+        if os.path.exists(reader):
+            return reader
+        folder = os.path.dirname(folder)
+    raise FileNotFoundError("palimpsest-reader")
+
+
+def frames(reader, path):
+    with open(path, "rb") as document:
+        written = subprocess.run([reader, os.path.splitext(path)[1].lower()], stdin=document, stdout=subprocess.PIPE,
+                                 timeout=300).stdout
+    at = 0
+    while at < len(written):
+        kind, length = struct.unpack_from("<BI", written, at)
+        yield KINDS[kind], written[at + 5:at + 5 + length]
+        at += 5 + length
+
+
+class Read:
+    """A document as it was read: text, sections as (level, title, first byte), facts by number, and notes."""
+
+    def __init__(self, reader, path):
+        self.text, self.sections, self.facts, self.notes = "", [], {}, 0
+        for kind, payload in frames(reader, path):
+            if kind == "text":
+                self.text += payload.decode()
+            elif kind == "heading":
+                self.sections.append((payload[0], payload[5:].decode(), len(self.text.encode())))
+            elif kind == "fact":
+                self.facts.setdefault(payload[0], payload[5:].decode())
+            self.notes += kind == "note"
+            if kind == "problem":
+                raise ValueError(payload)

@@ -1,0 +1,114 @@
+#include "app/reader/html_text.h"
+
+#include "tests/support/catch.h"
+#include "tests/unit/reader/written.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::reader;
+
+namespace {
+
+std::string page(const std::string& html)
+{
+    return written([&](TextWriter& writer) { parse_html(html, writer); });
+}
+
+std::string part(const std::string& html, const HtmlOptions& options = {})
+{
+    return written([&](TextWriter& writer) { write_html_text(HtmlTree(html), options, writer); });
+}
+
+} // namespace
+
+TEST_CASE("paragraphs, line breaks and white space")
+{
+    CHECK(part("<p>One\n  two <b>three</b>,four</p><p>a<br>b <br/> c</p>tail <i> x</i>") ==
+          "One two three,four\n\na\nb\nc\n\ntail x");
+    CHECK(part("<p>10&nbsp;km &amp; &lt;b&gt; &hellip;</p>") == "10\xC2\xA0km & <b> …");
+    CHECK(part("<pre>\n a\n   b\n</pre><p>c</p>") == " a\n   b\n\nc");
+    CHECK(part("<div>a<div>b</div>c</div>") == "a\n\nb\n\nc");
+}
+
+TEST_CASE("what is no text is left out")
+{
+    CHECK(part("<style>x</style><script>y</script><p>a<span hidden>b</span><span style='display: "
+               "none'>c</span></p>") == "a");
+    CHECK(part("<p>漢<ruby>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby></p>") == "漢字(じ)");
+}
+
+TEST_CASE("headings begin sections")
+{
+    CHECK(part("<h1>Part <i>One</i></h1><p>a</p><h3>b</h3>") == "{1 Part One}Part One\n\na\n\n{3 b}b");
+    CHECK(part("<h2> </h2><p>a</p>") == "a");
+}
+
+TEST_CASE("lists are nested and numbered")
+{
+    CHECK(part("<ul><li>a<ol start=3><li>b<li>c</ol><li><p>d</p><p>e</p></ul>f") ==
+          "- a\n  3. b\n  4. c\n- d\n  e\n\nf");
+    CHECK(part("<ol type=i><li>a</li><li value=9>b</li></ol><ul><li>c</ul>") == "i. a\nix. b\n\n- c");
+    CHECK(part("<li>alone") == "- alone");
+}
+
+TEST_CASE("tables of facts have a row a line, tables that arrange a page do not")
+{
+    CHECK(part("<p>x<table><tr><th>Ship<th>Tons<tr><td><p>Heron</p><td>120</table>y") ==
+          "x\n\nShip | Tons\nHeron | 120\n\ny");
+    CHECK(part("<table><tr><td>a<td></tr><tr><td><td></tr></table>") == "a | ");
+    CHECK(part("<table><tr><td><h1>T</h1><p>one</p><p>two</p></td><td>side</td></tr></table>") ==
+          "{1 T}T\n\none\n\ntwo\n\nside");
+}
+
+TEST_CASE("notes do not run into words")
+{
+    CHECK(
+        part("<p>north<a class='footnote-ref'><sup>1</sup></a>.</p><p>The note.<a role='doc-backlink'>↩</a></p>") ==
+        "north[1].\n\nThe note.");
+    CHECK(part("<p>north<a epub:type='noteref'>[1]</a></p>") == "north[1]");
+}
+
+TEST_CASE("a page gives its main text, title, author and language")
+{
+    CHECK(page("<html lang=de><head><title>T</title><meta name=author content=A></head><body><nav>menu</nav>"
+               "<main><p>text</p></main><footer>f</footer></body></html>")
+              .starts_with("[T][A][de]text(only the main text"));
+    CHECK(page("<body><nav>menu</nav><article>a</article><aside>b</aside>").starts_with("a("));
+    CHECK(page("<body><p>all</p></body>") == "all");
+    CHECK(page("<body><nav>only this</nav></body>") == "only this");
+    CHECK(page("<article>a</article><article>b</article>") == "a\n\nb");
+}
+
+TEST_CASE("sections of a table of contents begin where it says, unless a heading is there")
+{
+    const std::unordered_map<std::string, SectionMark> marks{{"a", {2, "A"}}, {"b", {3, "B"}}};
+    HtmlOptions options{.sections = &marks, .first_section = {1, "First"}};
+    CHECK(part("<p>x</p><p id=a>y</p><h1 id=b>Big</h1>", options) == "{1 First}x\n\n{2 A}y\n\n{3 Big}Big");
+}
+
+TEST_CASE("pages begin in the middle of a paragraph")
+{
+    CHECK(part("<p>one <span epub:type='pagebreak' title='12'></span>two</p><div role='doc-pagebreak' "
+               "aria-label='13'></div><p>three</p>") == "one <12>two\n\n<13>three");
+}
+
+TEST_CASE("XHTML is read as what it means")
+{
+    CHECK(page("<?xml version='1.0'?><!DOCTYPE html [<!ENTITY x 'y'>]><html><head><title/></head><body><p/>"
+               "<script/><p><![CDATA[a<b]]>&x;</p><!-- <p>no</p> --></body></html>") == "a<b&x;");
+    CHECK(xhtml_as_html("<a id='x>y'/><br/>") == "<a id='x>y'></a><br/>");
+}
+
+TEST_CASE("any bytes are read or refused")
+{
+    const std::string html =
+        "<html><body><h1 id=a>T</h1><ul><li>a<table><tr><td>b</table></ul><p>c&amp;<pre>d</pre>";
+    for (size_t length = 0; length <= html.size(); ++length)
+        CHECK_NOTHROW(page(html.substr(0, length)));
+    std::string deep;
+    for (int i = 0; i < 10'000; ++i)
+        deep += "<div>";
+    CHECK_THROWS_AS(page(deep + "x"), Problem);
+}
+
+} // namespace palimpsest::tests
