@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/palimpsest/console_listener.h"
 #include "kernels/base/error.h"
 #include "storage/session/document.h"
 #include "storage/session/reading.h"
@@ -12,6 +13,7 @@ namespace {
 using storage::Document;
 using storage::encode_document;
 using storage::read_token_ids;
+using storage::report_notes;
 using storage::require_tokenizer;
 
 } // namespace
@@ -31,7 +33,8 @@ void check_token_source(const TokenSource& source)
                     Text("give a file or --token-ids"));
 }
 
-SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console)
+SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console,
+                         bool events)
 {
     SourceTokens result;
     if (!source.token_ids.empty()) {
@@ -45,6 +48,8 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
         const auto text = encode_document(document, tokenizer, true, result.coverage);
         result.ids.insert(result.ids.end(), text.begin(), text.end());
         result.words = document.words();
+        ConsoleListener listener(console, events);
+        report_notes(document, listener);
     }
     if (result.coverage.tokens_in_input == 0)
         throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(source.name()),

@@ -30,7 +30,9 @@ struct SourceTokens {
 void add_token_source(CLI::App& command, TokenSource& source);
 // Throws Error (Usage) unless exactly one of FILE and --token-ids is given.
 void check_token_source(const TokenSource& source);
-// `most`: maximum number of the document's tokens to return; coverage counts all of them.
-SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console);
+// `most`: maximum number of the document's tokens to return; coverage counts all of them. `events`: notes are
+// events.
+SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console,
+                         bool events);
 
 } // namespace palimpsest::app

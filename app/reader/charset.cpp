@@ -4,6 +4,7 @@
 #include <memory>
 #include <uchardet/uchardet.h>
 #include <unicode/ucnv.h>
+#include <utility>
 
 #include "engine/text/unicode/utf8.h"
 
@@ -63,14 +64,28 @@ std::string detected_charset(std::string_view bytes)
     return uchardet_get_charset(detector.get());
 }
 
-// Pages that declare Latin-1 are written in its superset of Windows, as browsers know.
+// Files that declare a charset are often written in a larger one, as browsers know (WHATWG, Encoding). A
+// declaration that can be read as ASCII is not in UTF-16 or UTF-32.
 std::string usual_name(std::string_view charset)
 {
     std::string name(charset);
     std::ranges::transform(name, name.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-    const bool is_latin1 = name == "iso-8859-1" || name == "latin1" || name == "us-ascii" || name == "ascii";
-    return is_latin1 ? "windows-1252" : std::string(charset);
+    if (name.starts_with("utf-16") || name.starts_with("utf-32") || name == "ucs-2" || name == "unicode") return {};
+    constexpr std::pair<std::string_view, const char*> larger[] = {{"iso-8859-1", "windows-1252"},
+                                                                   {"latin1", "windows-1252"},
+                                                                   {"us-ascii", "windows-1252"},
+                                                                   {"ascii", "windows-1252"},
+                                                                   {"iso-8859-9", "windows-1254"},
+                                                                   {"gb2312", "GB18030"},
+                                                                   {"gbk", "GB18030"},
+                                                                   {"euc-kr", "windows-949"},
+                                                                   {"ks_c_5601-1987", "windows-949"},
+                                                                   {"shift_jis", "windows-31j"},
+                                                                   {"sjis", "windows-31j"}};
+    for (const auto& [declared, meant] : larger)
+        if (name == declared) return meant;
+    return name;
 }
 
 DecodedText converted(std::string_view bytes, const std::string& charset)

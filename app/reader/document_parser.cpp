@@ -50,10 +50,13 @@ void parse_text(std::string_view document, TextWriter& writer)
 void parse_document(std::string_view document, std::string_view ending, TextWriter& writer)
 {
     constexpr std::string_view compound_file = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
+    constexpr std::string_view encrypted("E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e", 31); // UTF-16
+    if (document.starts_with(compound_file) && document.find(encrypted) != document.npos)
+        throw Problem{DocumentProblem::Protected, Text("it is protected with a password"),
+                      Text("save a copy without the password, and give that")};
     if (document.starts_with(compound_file))
-        throw Problem{DocumentProblem::Unsupported,
-                      Text("it is a Word file of an old version, or one with a password"),
-                      Text("open it in a word processor and save it as DOCX or ODT without a password")};
+        throw Problem{DocumentProblem::Unsupported, Text("it is a Word file of an old version"),
+                      Text("open it in a word processor and save it as DOCX or ODT")};
     if (ZipArchive::is_zip(document)) return parse_zip(document, writer);
     if (is_html(document, ending)) return parse_html(document, writer);
     parse_text(document, writer);

@@ -13,7 +13,6 @@ namespace palimpsest::reader {
 namespace {
 
 using storage::DocumentFact;
-const std::string usual_document = "word/document.xml";
 
 using Notes = std::unordered_map<std::string, pugi::xml_node>; // by id
 
@@ -37,19 +36,30 @@ private:
     pugi::xml_document xml_;
 };
 
-// The main part, which may have any name.
-std::string document_part(ZipArchive& archive)
-{
-    const std::string relations = "_rels/.rels";
-    const Part part(archive, relations);
-    for (const pugi::xml_node& relation : part.root().children()) {
-        std::string_view target = attribute_named(relation, "Target");
-        if (target.starts_with('/')) target.remove_prefix(1);
-        if (attribute_named(relation, "Type").ends_with("/officeDocument") && archive.has(std::string(target)))
-            return std::string(target);
+// Which parts a part refers to, by the last word of the relation's type: "styles", "footnotes".
+class Relations {
+public:
+    // `name`: of the part; empty for those of the package.
+    Relations(ZipArchive& archive, const std::string& name)
+        : folder_(name.substr(0, name.rfind('/') + 1)),
+          part_(archive, folder_ + "_rels/" + name.substr(folder_.size()) + ".rels")
+    {
     }
-    return usual_document;
-}
+    std::string target(std::string_view type, const std::string& otherwise) const
+    {
+        for (const pugi::xml_node& relation : part_.root().children()) {
+            const std::string_view of = attribute_named(relation, "Type"),
+                                   target = attribute_named(relation, "Target");
+            if (of.substr(of.rfind('/') + 1) != type) continue;
+            return target.starts_with('/') ? std::string(target.substr(1)) : folder_ + std::string(target);
+        }
+        return folder_ + otherwise;
+    }
+
+private:
+    std::string folder_;
+    Part part_;
+};
 
 bool is_on(const pugi::xml_node& property)
 {
@@ -81,6 +91,17 @@ bool arranges_page(const pugi::xml_node& table)
     return true;
 }
 
+// What an element within a run stands for; empty for other elements.
+std::string text_of_run_part(const pugi::xml_node& node, std::string_view name)
+{
+    if (name == "t") return text_of(node);
+    if (name == "tab" || name == "ptab") return "\t";
+    if (name == "br" || name == "cr") return "\n";
+    if (name == "noBreakHyphen") return "\xE2\x80\x91";
+    if (name == "sym") return "\xEF\xBF\xBD"; // a character that only its font explains
+    return {};
+}
+
 class Walk {
 public:
     Walk(DocxStyles& styles, const Notes& footnotes, const Notes& endnotes, OfficeWriter& writer)
@@ -94,6 +115,7 @@ public:
             body, [this](const pugi::xml_node& node) { return enter(node); },
             [this](const pugi::xml_node& node) { leave(node); });
     }
+    bool has_other_files() const { return has_other_files_; } // that hold parts of the document
 
 private:
     bool enter(const pugi::xml_node& node)
@@ -102,14 +124,8 @@ private:
         if (is_left_out(node, name)) return false;
         if (name == "p")
             begin_paragraph(node);
-        else if (name == "t")
-            add(text_of(node));
-        else if (name == "tab")
-            add("\t");
-        else if (name == "br" || name == "cr")
-            add("\n");
-        else if (name == "noBreakHyphen")
-            add("\xE2\x80\x91");
+        else if (name == "altChunk" || name == "subDoc")
+            has_other_files_ = true;
         else if (name == "footnoteReference")
             add_note(node, footnotes_);
         else if (name == "endnoteReference")
@@ -118,6 +134,8 @@ private:
             writer_.begin_table(arranges_page(node));
         else if (name == "tc")
             writer_.begin_cell();
+        else
+            add(text_of_run_part(node, name));
         return name != "t";
     }
 
@@ -170,7 +188,7 @@ private:
                 const std::string_view name = local_name(node);
                 if (is_left_out(node, name)) return false;
                 if (name == "p" && !text.empty()) text += ' ';
-                if (name == "t") text += text_of(node);
+                text += text_of_run_part(node, name);
                 return name != "t";
             },
             [](const pugi::xml_node&) {});
@@ -183,14 +201,18 @@ private:
     OfficeWriter& writer_;
     std::vector<Paragraph> open_; // a text box in a paragraph has paragraphs
     std::string list_;            // that the last item with a marker was in
+    bool has_other_files_ = false;
 };
 
 void write_facts(ZipArchive& archive, TextWriter& writer)
 {
-    const Part core(archive, "docProps/core.xml");
-    writer.fact(DocumentFact::Title, text_of(child_named(core.root(), "title")));
-    writer.fact(DocumentFact::Author, text_of(child_named(core.root(), "creator")));
-    writer.fact(DocumentFact::Language, text_of(child_named(core.root(), "language")));
+    const std::string name = "docProps/core.xml";
+    pugi::xml_document xml;
+    load_optional_xml(archive.read(name), name, xml);
+    const pugi::xml_node core = xml.document_element();
+    writer.fact(DocumentFact::Title, text_of(child_named(core, "title")));
+    writer.fact(DocumentFact::Author, text_of(child_named(core, "creator")));
+    writer.fact(DocumentFact::Language, text_of(child_named(core, "language")));
 }
 
 } // namespace
@@ -203,19 +225,26 @@ bool is_docx(const ZipArchive& archive)
 void parse_docx(ZipArchive& archive, TextWriter& writer)
 {
     writer.begin("Word");
-    const std::string name = document_part(archive);
+    const std::string name = Relations(archive, "").target("officeDocument", "word/document.xml");
     const Part document(archive, name);
     const pugi::xml_node body = child_named(document.root(), "body");
     if (!body)
         throw Problem{storage::DocumentProblem::Unsupported, Text("it is an Office file, but not a Word document"),
                       Text("save it as plain text or Markdown")};
     write_facts(archive, writer);
-    const std::string folder = name.substr(0, name.rfind('/') + 1);
-    const Part styles(archive, folder + "styles.xml"), numbering(archive, folder + "numbering.xml"),
-        footnotes(archive, folder + "footnotes.xml"), endnotes(archive, folder + "endnotes.xml");
+    const Relations relations(archive, name);
+    const auto part = [&](std::string_view type) {
+        return Part(archive, relations.target(type, std::string(type) + ".xml"));
+    };
+    const Part styles = part("styles"), numbering = part("numbering"), footnotes = part("footnotes"),
+               endnotes = part("endnotes");
     DocxStyles known_styles(styles.root(), numbering.root());
+    const Notes known_footnotes = footnotes.notes(), known_endnotes = endnotes.notes();
     OfficeWriter office(writer);
-    Walk(known_styles, footnotes.notes(), endnotes.notes(), office).run(body);
+    Walk walk(known_styles, known_footnotes, known_endnotes, office);
+    walk.run(body);
+    if (walk.has_other_files())
+        writer.note(Text("parts of the document that are stored as files of their own in it are left out"));
 }
 
 } // namespace palimpsest::reader

@@ -1,21 +1,14 @@
 #include "app/reader/docx_styles.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "app/reader/number.h"
 #include "app/reader/xml_document.h"
 
 namespace palimpsest::reader {
 namespace {
 
-constexpr int most_levels = 9, largest_number = 1'000'000;
-
-int number(std::string_view text, int otherwise)
-{
-    int value = otherwise;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return std::clamp(value, 0, largest_number);
-}
+constexpr int most_levels = 9;
 
 std::string value_of(const pugi::xml_node& node, std::string_view child)
 {
@@ -30,7 +23,7 @@ std::optional<int> level_of_name(std::string name)
     if (name == "title") return 1;
     constexpr std::string_view prefix = "heading ";
     if (!name.starts_with(prefix)) return std::nullopt;
-    const int level = number(std::string_view(name).substr(prefix.size()), 0);
+    const int level = number_in(std::string_view(name).substr(prefix.size()), 0);
     return level >= 1 && level <= most_levels ? std::optional(level) : std::nullopt;
 }
 
@@ -39,7 +32,7 @@ std::optional<int> outline_level(const pugi::xml_node& properties)
 {
     const pugi::xml_node outline = child_named(properties, "outlineLvl");
     if (!outline) return std::nullopt;
-    const int level = number(attribute_named(outline, "val"), most_levels);
+    const int level = number_in(attribute_named(outline, "val"), most_levels);
     return level < most_levels ? level + 1 : 0;
 }
 
@@ -48,7 +41,7 @@ std::optional<NumberingOf> numbering_in(const pugi::xml_node& properties)
     const pugi::xml_node numbering = child_named(properties, "numPr");
     if (!numbering) return std::nullopt;
     return NumberingOf{.list = value_of(numbering, "numId"),
-                       .level = std::min(number(value_of(numbering, "ilvl"), 0), most_levels - 1)};
+                       .level = std::min(number_in(value_of(numbering, "ilvl"), 0), most_levels - 1)};
 }
 
 NumberStyle style_of(std::string_view format)
@@ -89,10 +82,10 @@ void DocxStyles::read_numbering(const pugi::xml_node& numbering)
     const auto read_level = [](const pugi::xml_node& node, Level& level) {
         if (child_named(node, "numFmt")) level.style = style_of(value_of(node, "numFmt"));
         if (child_named(node, "lvlText")) level.text = value_of(node, "lvlText");
-        if (child_named(node, "start")) level.start = number(value_of(node, "start"), 1);
+        if (child_named(node, "start")) level.start = number_in(value_of(node, "start"), 1);
     };
     const auto index_of = [](const pugi::xml_node& level) {
-        return std::min(number(attribute_named(level, "ilvl"), 0), most_levels - 1);
+        return std::min(number_in(attribute_named(level, "ilvl"), 0), most_levels - 1);
     };
     for (const pugi::xml_node& node : numbering.children()) {
         if (local_name(node) != "abstractNum") continue;
@@ -109,7 +102,7 @@ void DocxStyles::read_numbering(const pugi::xml_node& numbering)
             Level& level = list.levels[index_of(changed)];
             if (const pugi::xml_node whole = child_named(changed, "lvl")) read_level(whole, level);
             if (!child_named(changed, "startOverride")) continue;
-            level.start = number(value_of(changed, "startOverride"), 1);
+            level.start = number_in(value_of(changed, "startOverride"), 1);
             list.counts_with = "list " + id; // begins anew
         }
         lists_.emplace(id, std::move(list));

@@ -48,7 +48,7 @@ std::string package_file(ZipArchive& archive)
     pugi::xml_document container;
     load_xml(required(archive, container_name), container_name, container);
     const pugi::xml_node root = child_named(child_named(container.document_element(), "rootfiles"), "rootfile");
-    const std::string file = resolved("", attribute_named(root, "full-path"));
+    std::string file = resolved("", attribute_named(root, "full-path"));
     if (file.empty()) refuse_missing("the package document");
     return file;
 }
@@ -130,16 +130,29 @@ bool is_nav(const ManifestItem& item)
     return (" " + item.properties + " ").find(" nav ") != std::string::npos;
 }
 
-// The table of contents; without one, sections are the headings of the content documents.
-EpubContents read_contents(ZipArchive& archive, const Package& package)
+// The NCX that the spine names, or else the one that is there.
+const ManifestItem* find_ncx(const Package& package)
 {
+    const pugi::xml_node spine = child_named(package.xml.document_element(), "spine");
+    const auto named = package.items.find(std::string(attribute_named(spine, "toc")));
+    if (named != package.items.end()) return &named->second;
+    return find_item(package,
+                     [](const ManifestItem& item) { return item.media_type == "application/x-dtbncx+xml"; });
+}
+
+// The table of contents; without one, sections are the headings of the content documents. A book with a damaged one
+// can still be read.
+EpubContents read_contents(ZipArchive& archive, const Package& package, TextWriter& writer)
+try {
     if (const ManifestItem* nav = find_item(package, is_nav))
-        if (const auto bytes = archive.read(nav->file)) return contents_of_nav(*bytes, nav->file);
-    const ManifestItem* ncx =
-        find_item(package, [](const ManifestItem& item) { return item.media_type == "application/x-dtbncx+xml"; });
-    if (!ncx) return {};
-    const auto bytes = archive.read(ncx->file);
+        if (const auto bytes = archive.read(nav->file))
+            if (EpubContents contents = contents_of_nav(*bytes, nav->file); !contents.empty()) return contents;
+    const ManifestItem* ncx = find_ncx(package);
+    const auto bytes = ncx ? archive.read(ncx->file) : std::nullopt;
     return bytes ? contents_of_ncx(*bytes, ncx->file) : EpubContents();
+} catch (const Problem&) {
+    writer.note(Text("the table of contents is damaged: sections are the headings of the text"));
+    return {};
 }
 
 bool is_text(const ManifestItem& item)
@@ -148,10 +161,12 @@ bool is_text(const ManifestItem& item)
            item.media_type == "text/x-oeb1-document";
 }
 
-void write_part(const std::string& bytes, const SectionsOfFile& sections, TextWriter& writer)
+void write_part(const std::string& bytes, const SectionsOfFile& sections, bool has_contents, TextWriter& writer)
 {
     const HtmlTree tree(xhtml_as_html(decoded_text(bytes, declared_charset(bytes)).text));
-    write_html_text(tree, {.sections = &sections.by_id, .first_section = sections.first}, writer);
+    write_html_text(
+        tree, {.without_navigation = has_contents, .sections = &sections.by_id, .first_section = sections.first},
+        writer);
 }
 
 } // namespace
@@ -169,16 +184,15 @@ void parse_epub(ZipArchive& archive, TextWriter& writer)
     read_package(archive, package);
     refuse_protected(archive, package);
     write_facts(package, writer);
-    const EpubContents contents = read_contents(archive, package);
+    const EpubContents contents = read_contents(archive, package, writer);
     const SectionsOfFile none;
     std::unordered_set<std::string> written;
     size_t missing = 0, done = 0;
     for (const std::string& id : package.spine) {
         writer.progress(done++, package.spine.size());
         const auto item = package.items.find(id);
-        // The table of contents is known, and a file that is named twice is read once.
-        if (item != package.items.end() && (is_nav(item->second) || !written.insert(item->second.file).second))
-            continue;
+        // A file that is named twice is read once.
+        if (item != package.items.end() && !written.insert(item->second.file).second) continue;
         const auto bytes =
             item == package.items.end() || !is_text(item->second) ? std::nullopt : archive.read(item->second.file);
         if (!bytes) {
@@ -186,11 +200,11 @@ void parse_epub(ZipArchive& archive, TextWriter& writer)
             continue;
         }
         const auto sections = contents.find(item->second.file);
-        write_part(*bytes, sections == contents.end() ? none : sections->second, writer);
+        write_part(*bytes, sections == contents.end() ? none : sections->second, is_nav(item->second), writer);
     }
     writer.progress(done, package.spine.size());
     if (missing > 0)
-        writer.note(Text("{0} of the {1} parts of the book are missing in the file, or are no text", missing,
+        writer.note(Text("parts of the book that are missing in the file, or are no text: {0} of {1}", missing,
                          package.spine.size()));
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/reader/charset.h"
 #include "app/reader/list_numbers.h"
+#include "app/reader/number.h"
 
 namespace palimpsest::reader {
 namespace {
@@ -168,6 +169,7 @@ private:
     struct List {
         NumberStyle style = NumberStyle::Bullet;
         int number = 1;
+        bool is_implied = false; // by an item outside any list
     };
 
     void enter(const GumboNode& node)
@@ -201,6 +203,7 @@ private:
         if (name == "pre") --preformatted_;
         if (name == "ol" || name == "ul" || name == "menu") end_list();
         if (name == "li") marker_.clear();
+        if (name == "li" && !lists_.empty() && lists_.back().is_implied) end_list();
         if (name == "tr") end_row();
         if (name == "table") end_table();
     }
@@ -209,6 +212,7 @@ private:
     {
         const std::string_view name = element_name(node);
         if (is_never_text(name) || is_hidden(node) || is_back_link(node)) return true;
+        if (options_.without_navigation && name == "nav") return true;
         if (!options_.main_text_only || !is_around_text(node)) return false;
         left_text_out_ = left_text_out_ || !text_in(node).empty();
         return true;
@@ -228,7 +232,9 @@ private:
 
     void begin_block(const GumboNode& node, std::string_view name)
     {
+        const bool ends_heading = !text_.empty(); // a block after its text is no part of it
         end_block();
+        if (ends_heading) heading_level_ = 0;
         if (const int level = heading_level_of(name)) heading_level_ = level;
         if (name == "pre") ++preformatted_;
         if (name == "ol" || name == "ul" || name == "menu") lists_.push_back(list(node, name));
@@ -240,8 +246,7 @@ private:
     static List list(const GumboNode& node, std::string_view name)
     {
         if (name != "ol") return {};
-        const std::string start(attribute(node, "start"));
-        return {.style = style_of(attribute(node, "type")), .number = start.empty() ? 1 : std::atoi(start.c_str())};
+        return {.style = style_of(attribute(node, "type")), .number = number_in(attribute(node, "start"), 1)};
     }
 
     static NumberStyle style_of(std::string_view type)
@@ -255,10 +260,9 @@ private:
 
     void begin_item(const GumboNode& node)
     {
-        if (lists_.empty()) lists_.push_back({}); // an item outside any list
+        if (lists_.empty()) lists_.push_back({.is_implied = true});
         List& list = lists_.back();
-        if (const std::string value(attribute(node, "value")); !value.empty())
-            list.number = std::atoi(value.c_str());
+        list.number = number_in(attribute(node, "value"), list.number);
         marker_ = list.style == NumberStyle::Bullet ? "- " : list_number(list.number++, list.style) + ". ";
     }
 
@@ -329,8 +333,9 @@ private:
         const size_t begin = std::min(text_.find_first_not_of('\n'), text_.size());
         std::string text = text_.substr(begin);
         text_.clear();
-        if (text.empty()) return; // page marks wait for the next text
+        if (text.empty()) return let_pages_wait();
         if (in_table_of_facts() && !cells_.empty()) {
+            let_pages_wait();
             std::string& cell = cells_.back();
             cell += (cell.empty() ? "" : " ") + on_one_line(text);
         } else if (heading_level_ > 0) {
@@ -340,6 +345,13 @@ private:
         } else {
             write_block(text, begin);
         }
+    }
+
+    // Pages that began in text of which nothing is left, or in a cell, begin with the next text.
+    void let_pages_wait()
+    {
+        for (PageMark& page : pages_)
+            page.offset = 0;
     }
 
     void write_heading(const std::string& text)
@@ -352,16 +364,12 @@ private:
         wrote_text_ = true;
     }
 
-    void write_item(std::string text)
+    void write_item(const std::string& text)
     {
         const std::string indent((lists_.size() - 1) * 2, ' ');
-        const std::string hanging(marker_.size(), ' ');
-        const std::string rest = indent + (marker_.empty() ? "  " : hanging);
-        for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1 + rest.size()))
-            text.insert(at + 1, rest);
-        const std::string first = marker_.empty() ? rest : indent + marker_;
+        const std::string rest = indent + std::string(marker_.empty() ? 2 : marker_.size(), ' ');
+        write_line(with_indent(text, marker_.empty() ? rest : indent + marker_, rest));
         marker_.clear();
-        write_line(first + text);
     }
 
     void write_line(const std::string& line)
@@ -377,7 +385,7 @@ private:
     {
         write_section();
         for (PageMark& page : pages_)
-            page.offset = std::clamp(page.offset, cut, cut + text.size()) - cut;
+            page.offset -= std::min(page.offset, cut);
         writer_.block(text, pages_);
         pages_.clear();
         wrote_text_ = true;
@@ -421,7 +429,17 @@ const GumboNode* find_element(const GumboNode& root, std::string_view name)
     return found;
 }
 
-// The element with the main text, as the page marks it.
+size_t main_text_bytes(const GumboNode& root)
+{
+    size_t bytes = 0;
+    for_each_node(root, [&](const GumboNode& node) {
+        if (node.type == GUMBO_NODE_TEXT) bytes += std::string_view(node.v.text.text).size();
+        return !is_element(node) || (!is_never_text(element_name(node)) && !is_around_text(node));
+    });
+    return bytes;
+}
+
+// The element with the main text: the page says so, or it is an article with most of it.
 const GumboNode* find_main(const GumboNode& root)
 {
     std::vector<const GumboNode*> articles;
@@ -434,7 +452,8 @@ const GumboNode* find_main(const GumboNode& root)
         return name != "article"; // an article in an article is a comment on it
     });
     if (main) return main;
-    return articles.size() == 1 ? articles.front() : nullptr;
+    const bool is_one = articles.size() == 1 && 2 * main_text_bytes(*articles.front()) > main_text_bytes(root);
+    return is_one ? articles.front() : nullptr;
 }
 
 void write_facts(const GumboNode& root, TextWriter& writer)
@@ -485,8 +504,10 @@ std::vector<LinkInNav> links_in_nav(const HtmlTree& tree)
 void parse_html(std::string_view bytes, TextWriter& writer)
 {
     writer.begin("HTML");
-    const bool is_xml = bytes.substr(0, 8).find("<?xml") != bytes.npos;
     std::string text = decoded_text(bytes, declared_charset(bytes)).text;
+    const std::string_view beginning = std::string_view(text).substr(0, 1024);
+    const bool is_xml =
+        beginning.starts_with("<?xml") || beginning.find("http://www.w3.org/1999/xhtml") != beginning.npos;
     const HtmlTree tree(is_xml ? xhtml_as_html(text) : std::move(text));
     write_facts(tree.root(), writer);
     const HtmlOptions main_text{.main_text_only = true};
@@ -498,8 +519,7 @@ void parse_html(std::string_view bytes, TextWriter& writer)
         return Walk(all, writer).run(tree.root());
     }
     if (main || walk.left_text_out())
-        writer.note(
-            Text("only the main text of the page is read: navigation, side matter and footers are left out"));
+        writer.note(Text("only the main text of the page is read; what stands around it is left out"));
 }
 
 } // namespace palimpsest::reader

@@ -19,6 +19,7 @@ struct SectionMark {
 struct HtmlOptions {
     // Leave out what stands around the main text: navigation, side matter and footers.
     bool main_text_only = false;
+    bool without_navigation = false; // leave out <nav> alone
     // Sections that begin at the elements with these ids, unless a heading is there.
     const std::unordered_map<std::string, SectionMark>* sections = nullptr;
     // A section that begins with the file, unless a heading is there; no title: none.

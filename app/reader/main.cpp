@@ -11,6 +11,7 @@
 #include "app/reader/document_parser.h"
 #include "app/reader/sandbox.h"
 #include "app/reader/text_writer.h"
+#include "kernels/base/sanitized.h"
 #include "storage/reader/frame.h"
 
 namespace {
@@ -61,14 +62,15 @@ void read_document(const std::string& ending)
         writer.refuse(problem);
     } catch (const std::bad_alloc&) {
         writer.refuse({DocumentProblem::TooLarge, Text("opening it needs more than 512 MiB of memory"),
-                       Text("convert it to plain text or Markdown")});
+                       Text("divide it into several files")});
     }
 }
 
 int show_sandbox()
 {
     const palimpsest::reader::Sandbox sandbox = palimpsest::reader::enter_sandbox();
-    std::printf("no new privileges: %s\nLandlock: %s\nseccomp: %s\n", sandbox.has_no_new_privileges ? "yes" : "no",
+    std::printf("sanitized: %s\nno new privileges: %s\nLandlock: %s\nseccomp: %s\n",
+                palimpsest::is_sanitized ? "yes" : "no", sandbox.has_no_new_privileges ? "yes" : "no",
                 sandbox.forbids_files ? "yes" : "no", sandbox.allows_few_system_calls ? "yes" : "no");
     for (const auto& trial : palimpsest::reader::try_sandbox())
         std::printf("%s: %s\n", trial.what.c_str(), trial.is_forbidden ? "forbidden" : "POSSIBLE");
@@ -78,6 +80,7 @@ int show_sandbox()
 } // namespace
 
 // The search for leaks needs what the sandbox forbids.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): AddressSanitizer's name for it
 extern "C" const char* __asan_default_options()
 {
     return "detect_leaks=0";

@@ -1,7 +1,6 @@
 #include "app/reader/odt.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "app/reader/list_numbers.h"
+#include "app/reader/number.h"
 #include "app/reader/office_writer.h"
 #include "app/reader/xml_document.h"
 
@@ -19,13 +19,6 @@ using storage::DocumentFact;
 using storage::DocumentProblem;
 
 constexpr int most_list_levels = 10, most_spaces = 1000;
-
-int number(std::string_view text, int otherwise)
-{
-    int value = otherwise;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
 
 struct ListLevel {
     NumberStyle style = NumberStyle::Bullet;
@@ -54,12 +47,12 @@ void read_list_styles(const pugi::xml_node& root, ListStyles& styles)
             std::map<int, ListLevel>& levels = styles[std::string(attribute_named(style, "name"))];
             for (const pugi::xml_node& node : style.children()) {
                 const bool is_numbered = local_name(node) == "list-level-style-number";
-                ListLevel& level = levels[number(attribute_named(node, "level"), 1)];
+                ListLevel& level = levels[number_in(attribute_named(node, "level"), 1)];
                 if (is_numbered)
                     level = {.style = style_of(attribute_named(node, "num-format")),
                              .prefix = std::string(attribute_named(node, "num-prefix")),
                              .suffix = std::string(attribute_named(node, "num-suffix")),
-                             .start = number(attribute_named(node, "start-value"), 1)};
+                             .start = number_in(attribute_named(node, "start-value"), 1)};
             }
         }
 }
@@ -72,13 +65,14 @@ TitleStyles title_styles(const pugi::xml_node& root)
     return styles;
 }
 
-bool is_left_out(std::string_view name)
+bool is_left_out(const pugi::xml_node& node)
 {
-    constexpr std::string_view names[] = {
-        "tracked-changes",    "annotation", "annotation-end", "note-citation", "sequence-decls",
-        "covered-table-cell", "ruby-text",  "desc",           "forms",         "title",
-        "bibliography-source"};
-    return std::ranges::find(names, name) != std::end(names);
+    constexpr std::string_view names[] = {"tracked-changes", "annotation",     "annotation-end",
+                                          "note-citation",   "sequence-decls", "covered-table-cell",
+                                          "ruby-text",       "forms",          "bibliography-source"};
+    if (std::ranges::find(names, local_name(node)) != std::end(names)) return true;
+    const std::string_view name = node.name(); // of pictures; a field may show the title of the document
+    return name == "svg:title" || name == "svg:desc";
 }
 
 bool arranges_page(const pugi::xml_node& table)
@@ -125,12 +119,12 @@ private:
             return false;
         }
         const std::string_view name = local_name(node);
-        if (is_left_out(name)) return false;
+        if (is_left_out(node)) return false;
         if (name == "p" || name == "h")
             begin_paragraph(node, name);
         else if (name == "s")
-            add(std::string(static_cast<size_t>(std::clamp(number(attribute_named(node, "c"), 1), 1, most_spaces)),
-                            ' '));
+            add(std::string(
+                static_cast<size_t>(std::clamp(number_in(attribute_named(node, "c"), 1), 1, most_spaces)), ' '));
         else if (name == "tab")
             add("\t");
         else if (name == "line-break")
@@ -170,7 +164,8 @@ private:
     void begin_paragraph(const pugi::xml_node& node, std::string_view name)
     {
         Paragraph paragraph;
-        if (name == "h") paragraph.heading_level = std::max(1, number(attribute_named(node, "outline-level"), 1));
+        if (name == "h")
+            paragraph.heading_level = std::max(1, number_in(attribute_named(node, "outline-level"), 1));
         if (name == "p" && titles_.contains(std::string(attribute_named(node, "style-name"))))
             paragraph.heading_level = 1;
         paragraph.list_level = static_cast<int>(std::min(lists_.size(), size_t{most_list_levels}));
@@ -186,9 +181,10 @@ private:
         lists_.push_back(list);
         const bool goes_on = attribute_named(node, "continue-numbering") == "true" ||
                              !attribute_named(node, "continue-list").empty();
-        lists_.back().next =
-            goes_on && last_numbers_.contains(list.style) ? last_numbers_[list.style] + 1 : level().start;
+        lists_.back().next = goes_on && last_numbers_.contains(key()) ? last_numbers_[key()] + 1 : level().start;
     }
+
+    std::pair<std::string, size_t> key() const { return {lists_.back().style, lists_.size()}; }
 
     ListLevel level() const
     {
@@ -203,9 +199,9 @@ private:
     {
         if (lists_.empty()) return;
         List& list = lists_.back();
-        list.next = number(attribute_named(node, "start-value"), list.next);
+        list.next = number_in(attribute_named(node, "start-value"), list.next);
         const ListLevel of = level();
-        last_numbers_[list.style] = list.next;
+        last_numbers_[key()] = list.next;
         if (of.style == NumberStyle::Bullet)
             marker_ = "- ";
         else if (of.style != NumberStyle::None)
@@ -219,9 +215,10 @@ private:
         walk_xml(
             child_named(node, "note-body"),
             [&](const pugi::xml_node& at) {
+                const std::string_view name = local_name(at);
                 if (at.type() == pugi::node_pcdata) text += at.value();
-                if (local_name(at) == "p") text += ' ';
-                return !is_left_out(local_name(at));
+                if (name == "p" || name == "tab" || name == "line-break" || name == "s") text += ' ';
+                return !is_left_out(at);
             },
             [](const pugi::xml_node&) {});
         add(writer_.add_note(on_one_line(text)));
@@ -252,8 +249,8 @@ private:
     OfficeWriter& writer_;
     std::vector<Paragraph> open_; // a text box in a paragraph has paragraphs
     std::vector<List> lists_;
-    std::string marker_;                                // of the item that is open, for its first text
-    std::unordered_map<std::string, int> last_numbers_; // by list style
+    std::string marker_;                                         // of the item that is open, for its first text
+    std::map<std::pair<std::string, size_t>, int> last_numbers_; // by list style and level
 };
 
 void refuse_protected(ZipArchive& archive)
@@ -272,10 +269,8 @@ void refuse_protected(ZipArchive& archive)
 void write_facts(ZipArchive& archive, TextWriter& writer)
 {
     const std::string name = "meta.xml";
-    const auto bytes = archive.read(name);
-    if (!bytes) return;
     pugi::xml_document xml;
-    load_xml(*bytes, name, xml);
+    load_optional_xml(archive.read(name), name, xml);
     const pugi::xml_node meta = child_named(xml.document_element(), "meta");
     writer.fact(DocumentFact::Title, text_of(child_named(meta, "title")));
     const pugi::xml_node author = child_named(meta, "initial-creator");

@@ -4,12 +4,17 @@
 
 namespace palimpsest::reader {
 
+std::string* OfficeWriter::open_cell()
+{
+    if (tables_.empty() || tables_.back().arranges_page || tables_.back().cells.empty()) return nullptr;
+    return &tables_.back().cells.back();
+}
+
 void OfficeWriter::write(const Paragraph& paragraph)
 {
     if (paragraph.text.find_first_not_of(" \t\n") == std::string::npos) return;
-    if (is_in_cell()) {
-        std::string& cell = cells_.back();
-        cell.append(cell.empty() ? "" : " ").append(paragraph.marker).append(on_one_line(paragraph.text));
+    if (std::string* cell = open_cell()) {
+        cell->append(cell->empty() ? "" : " ").append(paragraph.marker).append(on_one_line(paragraph.text));
         return;
     }
     if (paragraph.heading_level > 0)
@@ -26,31 +31,35 @@ void OfficeWriter::write_item(const Paragraph& paragraph)
     const std::string indent(static_cast<size_t>(paragraph.list_level - 1) * 2, ' ');
     const std::string rest = indent + std::string(paragraph.marker.empty() ? 2 : paragraph.marker.size(), ' ');
     if (paragraph.list_level == 1 && std::exchange(last_list_, paragraph.list) != paragraph.list) writer_.gap();
-    std::string text = (paragraph.marker.empty() ? rest : indent + paragraph.marker) + paragraph.text;
-    for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1 + rest.size()))
-        text.insert(at + 1, rest);
-    writer_.line(text);
+    writer_.line(with_indent(paragraph.text, paragraph.marker.empty() ? rest : indent + paragraph.marker, rest));
 }
 
 void OfficeWriter::begin_table(bool arranges_page)
 {
     if (tables_.empty()) writer_.gap();
-    tables_.push_back(!is_in_cell() && arranges_page);
+    tables_.push_back({.arranges_page = arranges_page && !open_cell()});
 }
 
 void OfficeWriter::begin_cell()
 {
-    if (!tables_.empty() && !tables_.back()) cells_.emplace_back();
+    if (!tables_.empty() && !tables_.back().arranges_page) tables_.back().cells.emplace_back();
 }
 
 void OfficeWriter::end_row()
 {
-    if (cells_.empty()) return;
+    if (tables_.empty() || tables_.back().cells.empty()) return;
     std::string row;
-    for (const std::string& cell : std::exchange(cells_, {}))
+    for (const std::string& cell : std::exchange(tables_.back().cells, {}))
         row.append(cell).append(" | ");
     row.resize(row.find_last_not_of(" |") + 1); // empty cells at the end
-    if (!row.empty()) writer_.line(row);
+    if (row.empty()) return;
+    Table inner = std::move(tables_.back()); // the row may belong to a cell of the table around this one
+    tables_.pop_back();
+    if (std::string* cell = open_cell())
+        cell->append(cell->empty() ? "" : " ").append(row);
+    else
+        writer_.line(row);
+    tables_.push_back(std::move(inner));
 }
 
 void OfficeWriter::end_table()

@@ -33,13 +33,17 @@ public:
     std::string add_note(std::string text);
 
 private:
-    bool is_in_cell() const { return !tables_.empty() && !tables_.back() && !cells_.empty(); }
+    struct Table {
+        bool arranges_page = false;
+        std::vector<std::string> cells{}; // of the row that is open
+    };
+
+    std::string* open_cell(); // null if a paragraph is part of none
     void write_notes();
     void write_item(const Paragraph& paragraph);
 
     TextWriter& writer_;
-    std::vector<bool> tables_; // that are open: whether they arrange the page
-    std::vector<std::string> cells_;
+    std::vector<Table> tables_;      // that are open
     std::vector<std::string> notes_; // not written yet
     size_t notes_before_ = 0;
     std::string last_list_; // that an item on the first level was in

@@ -41,18 +41,29 @@ void limit_resources()
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NOFILE, 16);
+    limit(RLIMIT_NPROC, 0);
     if (is_sanitized) return;
     limit(RLIMIT_DATA, 512 * mebibyte); // what the process writes to
     limit(RLIMIT_AS, 2048 * mebibyte);  // and its programs and mapped files
 }
 
+// What the newest version of Landlock can forbid; the header of an older system lacks some of it.
+struct LandlockRules {
+    uint64_t files, network, scopes;
+};
+
 bool forbid_files()
 {
     const auto version = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) return false;
-    landlock_ruleset_attr rules{};
-    rules.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1; // all accesses of the first version
-    const auto ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0));
+    // By version: 13 accesses to files, then moving, truncating, and commands to devices; binding and connecting;
+    // sockets and signals of others.
+    const int file_accesses = 13 + (version >= 2) + (version >= 3) + (version >= 5);
+    const LandlockRules rules{.files = (uint64_t{1} << file_accesses) - 1,
+                              .network = version >= 4 ? 3u : 0u,
+                              .scopes = version >= 6 ? 3u : 0u};
+    const size_t known = version >= 6 ? sizeof rules : version >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+    const auto ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, known, 0));
     if (ruleset < 0) return false;
     const bool is_done = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     close(ruleset);
@@ -70,8 +81,6 @@ constexpr int allowed_calls[] = {
     SCMP_SYS(lseek),
     SCMP_SYS(fstat),
     SCMP_SYS(close),
-    SCMP_SYS(dup),
-    SCMP_SYS(fcntl),
     SCMP_SYS(poll),
     SCMP_SYS(ppoll),
     SCMP_SYS(brk),
@@ -141,11 +150,12 @@ std::vector<SandboxTrial> try_sandbox()
 {
     std::vector<SandboxTrial> trials;
     const auto try_call = [&](const char* what, auto call) { trials.push_back({what, is_refused(call())}); };
+    const std::string own = "/tmp/palimpsest-reader-" + std::to_string(getpid());
     try_call("open a file", [] { return open("/etc/passwd", O_RDONLY | O_CLOEXEC); });
     try_call("open a folder", [] { return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-    try_call("write a file", [] { return open("/tmp/palimpsest-reader", O_WRONLY | O_CREAT | O_CLOEXEC, 0600); });
-    try_call("remove a file", [] { return unlink("/tmp/palimpsest-reader"); });
-    try_call("make a folder", [] { return mkdir("/tmp/palimpsest-reader-folder", 0700); });
+    try_call("write a file", [&] { return open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); });
+    try_call("remove a file", [&] { return unlink(own.c_str()); });
+    try_call("make a folder", [&] { return mkdir(own.c_str(), 0700); });
     try_call("connect to the internet", [] { return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); });
     try_call("connect to a local program", [] { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); });
     try_call("run a program", [] {
@@ -159,6 +169,7 @@ std::vector<SandboxTrial> try_sandbox()
         return child;
     });
     try_call("signal another process", [] { return kill(getppid(), 0); });
+    try_call("let the kernel signal another process", [] { return fcntl(STDOUT_FILENO, F_SETOWN, getppid()); });
     try_call("watch another process", [] { return ptrace(PTRACE_SEIZE, getppid(), nullptr, nullptr); });
     try_call("make memory executable", [] {
         void* memory = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -72,6 +72,16 @@ std::string on_one_line(std::string_view text)
     return out;
 }
 
+std::string with_indent(std::string_view text, std::string_view first, std::string_view rest)
+{
+    std::string out(first);
+    for (const char c : text) {
+        out += c;
+        if (c == '\n') out += rest;
+    }
+    return out;
+}
+
 void TextWriter::begin(const std::string& format)
 {
     if (!std::exchange(has_begun_, true)) sink_(storage::ReaderHello{.format = format});
@@ -84,8 +94,8 @@ void TextWriter::fact(storage::DocumentFact fact, std::string_view value)
 
 void TextWriter::heading(int level, std::string_view title)
 {
-    std::string text = title_text(title);
-    if (text.empty()) return;
+    const std::string text = on_one_line(title);
+    if (clean_text(text).empty()) return;
     section(level, text);
     block(text);
 }
@@ -114,8 +124,11 @@ void TextWriter::block(std::string_view text, const std::vector<PageMark>& pages
     separate(between_blocks);
     size_t done = 0;
     for (const PageMark& mark : pages) {
-        append(clean_text(text.substr(done, mark.offset - done)));
-        done = mark.offset;
+        size_t begin = std::clamp(mark.offset, done, text.size());
+        while (begin < text.size() && engine::is_utf8_continuation(text[begin]))
+            ++begin;
+        append(clean_text(text.substr(done, begin - done)));
+        done = begin;
         mark_page(mark.label);
     }
     append(clean_text(text.substr(done)));

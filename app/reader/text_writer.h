@@ -66,5 +66,7 @@ private:
 std::string clean_text(std::string_view text);
 // On one line: white space, line ends included, becomes one space, and none at the ends. A no-break space stays.
 std::string on_one_line(std::string_view text);
+// `first` before the first line, `rest` before the others.
+std::string with_indent(std::string_view text, std::string_view first, std::string_view rest);
 
 } // namespace palimpsest::reader

@@ -1,6 +1,7 @@
 // An XML part of a document, for pugixml, which fetches nothing and knows the five built-in entities alone.
 #pragma once
 
+#include <optional>
 #include <pugixml.hpp>
 #include <string>
 #include <string_view>
@@ -10,6 +11,11 @@ namespace palimpsest::reader {
 // Throws Problem if the XML is not well formed, declares entities, or is beyond the limits: 256 levels, 256
 // attributes of an element. `name`: of the part, for the sentence.
 void load_xml(std::string_view bytes, const std::string& name, pugi::xml_document& document);
+
+// The same of a part that a document can be read without: nothing is loaded if it is missing or not as it should
+// be.
+void load_optional_xml(const std::optional<std::string>& bytes, const std::string& name,
+                       pugi::xml_document& document);
 
 // The name without its prefix: "p" of "w:p". Files choose prefixes as they like.
 std::string_view local_name(const pugi::xml_node& node);

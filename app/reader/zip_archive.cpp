@@ -48,10 +48,23 @@ ZipArchive::ZipArchive(std::string_view bytes)
         if (source) zip_source_free(source);
         refuse_entry("the directory");
     }
-    for (const ZipEntry& entry : entries) {
-        const zip_int64_t index = zip_name_locate(archive_.get(), entry.name.c_str(), ZIP_FL_ENC_RAW);
-        if (index < 0) refuse_entry(entry.name);
-        entries_.emplace(entry.name, static_cast<uint64_t>(index));
+    // The library must have found the same entries.
+    std::unordered_map<std::string, const ZipEntry*> checked;
+    for (const ZipEntry& entry : entries)
+        checked.emplace(entry.name, &entry);
+    const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
+    if (count != static_cast<zip_int64_t>(entries.size())) refuse_entry("the directory");
+    for (uint64_t i = 0; i < entries.size(); ++i) {
+        zip_stat_t status;
+        const char* name = zip_get_name(archive_.get(), i, ZIP_FL_ENC_RAW);
+        const auto found = checked.find(name ? name : "");
+        if (found == checked.end() || zip_stat_index(archive_.get(), i, 0, &status) != 0)
+            refuse_entry("the directory");
+        const ZipEntry& entry = *found->second;
+        if (status.size != entry.unpacked || status.comp_size != entry.packed || status.crc != entry.crc ||
+            status.comp_method != entry.method)
+            refuse_entry(entry.name);
+        entries_.emplace(entry.name, i);
     }
 }
 

@@ -217,12 +217,16 @@ std::string encoded(const ReaderFrame& frame)
 std::optional<ReaderFrame> FrameDecoder::next()
 {
     const std::string_view rest = std::string_view(pending_).substr(begin_);
-    if (rest.size() < header_bytes) return std::nullopt;
-    Payload header(rest.substr(0, header_bytes));
-    const auto kind = header.number<uint8_t>();
-    const auto length = header.number<uint32_t>();
-    if (length > longest_reader_payload) throw FrameError("a message that is too long");
-    if (rest.size() - header_bytes < length) {
+    uint8_t kind = 0;
+    uint32_t length = 0;
+    const bool has_header = rest.size() >= header_bytes;
+    if (has_header) {
+        Payload header(rest.substr(0, header_bytes));
+        kind = header.number<uint8_t>();
+        length = header.number<uint32_t>();
+        if (length > longest_reader_payload) throw FrameError("a message that is too long");
+    }
+    if (!has_header || rest.size() - header_bytes < length) {
         pending_.erase(0, std::exchange(begin_, 0));
         return std::nullopt;
     }

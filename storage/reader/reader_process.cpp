@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -22,28 +24,11 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t read_bytes_at_once = 64 * 1024;
 constexpr std::chrono::milliseconds longest_wait{50}; // before the next look whether a stop was requested
 
-class Descriptor {
-public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    ~Descriptor()
-    {
-        if (number_ >= 0) close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    int get() const { return number_; }
-    int release() { return std::exchange(number_, -1); }
-
-private:
-    int number_;
-};
-
 // A copy of a descriptor with a number that no standard stream has, and that other programs do not inherit.
-int copy_of(int descriptor)
+Descriptor copy_of(int descriptor)
 {
     constexpr int above_standard_streams = 10;
-    return fcntl(descriptor, F_DUPFD_CLOEXEC, above_standard_streams);
+    return Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, above_standard_streams));
 }
 
 // How the reader is started: the document is its standard input, and it inherits nothing else.
@@ -79,6 +64,7 @@ public:
     pid_t start(const std::filesystem::path& program, std::vector<std::string> arguments) const
     {
         std::vector<char*> argv;
+        argv.reserve(arguments.size() + 1);
         for (std::string& argument : arguments)
             argv.push_back(argument.data());
         argv.push_back(nullptr);
@@ -111,11 +97,26 @@ ErrorCode code_of(DocumentProblem problem)
     return ErrorCode::UnreadableDocument;
 }
 
+// Waits at most a second for a process that has closed its output: one that ends does so at once.
+bool ends_soon(pid_t process, int& status)
+{
+    constexpr int attempts = 1000;
+    for (int i = 0; process > 0 && i < attempts; ++i) {
+        if (waitpid(process, &status, WNOHANG) == process) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
 } // namespace
 
 std::filesystem::path reader_program()
 {
-    return installed_file("libexec/palimpsest/palimpsest-reader");
+    std::filesystem::path program = installed_file("libexec/palimpsest/palimpsest-reader");
+    struct stat file {};
+    const bool is_trusted =
+        !program.empty() && stat(program.c_str(), &file) == 0 && (file.st_uid == 0 || file.st_uid == geteuid());
+    return is_trusted ? program : std::filesystem::path(); // a folder further up may be another user's
 }
 
 ReaderProcess::ReaderProcess(int file, const std::string& name, const std::string& ending, std::stop_token stop,
@@ -136,12 +137,14 @@ void ReaderProcess::start(int file, const std::string& ending, const std::filesy
     if (program.empty())
         throw Error(ErrorKind::Failed, ErrorCode::ReaderFailed, Text::escaped(name_),
                     Text("the program palimpsest-reader, which opens such files, is missing"), reinstall);
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) fail(Text("no pipe could be made"));
+    int ends[2] = {-1, -1};
+    const bool has_pipe = pipe2(ends, O_CLOEXEC) == 0;
     const Descriptor from(ends[0]), to(ends[1]);
-    const Descriptor document(copy_of(file)), messages(copy_of(to.get()));
+    const Descriptor document = copy_of(file), messages = copy_of(to.get());
     pipe_ = copy_of(from.get());
-    if (document.get() < 0 || messages.get() < 0 || pipe_ < 0) fail(Text("too many files are open"));
+    if (!has_pipe || !document.is_open() || !messages.is_open() || !pipe_.is_open())
+        throw Error(ErrorKind::Resources, ErrorCode::ReaderFailed, Text::escaped(name_),
+                    Text("too many files are open"), Text("close other documents or programs"));
     process_ = SpawnPlan(document.get(), messages.get()).start(program, {program.string(), ending});
     if (process_ < 0)
         throw Error(ErrorKind::Failed, ErrorCode::ReaderFailed, Text::escaped(name_),
@@ -151,7 +154,7 @@ void ReaderProcess::start(int file, const std::string& ending, const std::filesy
 // Ends the reader, and waits until it is gone.
 void ReaderProcess::end()
 {
-    if (pipe_ >= 0) close(std::exchange(pipe_, -1));
+    pipe_.reset();
     if (process_ < 0) return;
     kill(process_, SIGKILL);
     while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
@@ -193,10 +196,12 @@ bool ReaderProcess::fill()
     wait_for_bytes();
     ssize_t bytes = 0;
     do
-        bytes = read(pipe_, buffer_.data(), buffer_.size());
+        bytes = read(pipe_.get(), buffer_.data(), buffer_.size());
     while (bytes < 0 && errno == EINTR);
-    if (bytes > 0) decoder_.push({buffer_.data(), static_cast<size_t>(bytes)});
-    return bytes > 0;
+    if (bytes <= 0) return false;
+    decoder_.push({buffer_.data(), static_cast<size_t>(bytes)});
+    received_ += static_cast<uint64_t>(bytes);
+    return true;
 }
 
 void ReaderProcess::wait_for_bytes()
@@ -207,7 +212,7 @@ void ReaderProcess::wait_for_bytes()
             end();
             throw Interrupted{Text("stopped while reading {0}; nothing was saved", printable(name_))};
         }
-        pollfd readable{pipe_, POLLIN, 0};
+        pollfd readable{pipe_.get(), POLLIN, 0};
         const int ready = poll(&readable, 1, static_cast<int>(longest_wait.count()));
         const auto waited = Clock::now() - begin;
         if (ready > 0) {
@@ -227,11 +232,15 @@ void ReaderProcess::wait_for_bytes()
 void ReaderProcess::check(const ReaderFrame& frame)
 {
     const bool greets = std::holds_alternative<ReaderHello>(frame);
+    constexpr uint64_t most_beside_text = 64 << 20;
+    if (received_ > most_beside_text + 2 * text_bytes_) throw FrameError("more messages than a document has");
     if (greets == has_greeted_) throw FrameError("a message before the greeting, or a second greeting");
     if (greets) {
         const auto& hello = std::get<ReaderHello>(frame);
         if (hello.version != reader_protocol_version)
-            fail(Text("the program palimpsest-reader belongs to another version of Palimpsest"));
+            throw Error(ErrorKind::Failed, ErrorCode::ReaderFailed, Text::escaped(name_),
+                        Text("the program palimpsest-reader belongs to another version of Palimpsest"),
+                        Text("install Palimpsest again"));
         format_ = hello.format;
         has_greeted_ = true;
     } else if (const auto* text = std::get_if<ReaderText>(&frame)) {
@@ -257,8 +266,7 @@ void ReaderProcess::refuse(const ReaderProblem& problem) const
 void ReaderProcess::report_end()
 {
     int status = 0;
-    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-    }
+    if (!ends_soon(process_, status)) fail(Text("the program palimpsest-reader stopped writing"));
     process_ = -1;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         fail(Text("opening it takes more computing time than is allowed"));

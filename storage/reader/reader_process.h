@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "kernels/base/descriptor.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "storage/reader/frame.h"
@@ -26,13 +27,13 @@ struct ReaderLimits {
     uint64_t text_bytes = uint64_t{2} << 30;
 };
 
-// The program palimpsest-reader: beside the running program, or in the folder libexec/palimpsest of a folder above
-// it. Empty if it is not there.
+// The program palimpsest-reader, in the folder libexec/palimpsest of the nearest folder above the running program
+// that has it. Empty if none has it, or another user's.
 std::filesystem::path reader_program();
 
 class ReaderProcess {
 public:
-    // `file`: a descriptor that is open for reading, which the reader takes over from its present position. `name`
+    // `file`: a descriptor of a regular file, open for reading; the reader reads all of it. `name`
     // is shown in errors; `ending`, such as ".html", decides between formats that begin alike. Throws Error if the
     // reader cannot be started.
     ReaderProcess(int file, const std::string& name, const std::string& ending, std::stop_token stop,
@@ -66,12 +67,12 @@ private:
     std::stop_token stop_;
     ReaderLimits limits_;
     pid_t process_ = -1;
-    int pipe_ = -1; // what the reader writes
+    Descriptor pipe_; // what the reader writes
     FrameDecoder decoder_;
     std::vector<char> buffer_;
     std::string format_;
     std::chrono::steady_clock::duration waited_{};
-    uint64_t text_bytes_ = 0;
+    uint64_t text_bytes_ = 0, received_ = 0;
     bool has_greeted_ = false, has_text_ = false, has_ended_ = false;
 };
 

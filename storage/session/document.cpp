@@ -73,10 +73,15 @@ Text subject_of(const std::string& name)
                 Text("convert it to plain text or Markdown"));
 }
 
+bool is_ascii(std::string_view text)
+{
+    return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+}
+
 // Whether it is UTF-8, perhaps damaged, rather than text of a charset with one byte for a character.
 bool looks_like_utf8(std::string_view text)
 {
-    engine::Utf8Decoder decoder; // the last character may be cut
+    engine::Utf8Decoder decoder;
     size_t long_characters = 0, invalid = 0;
     for (const char byte : text)
         decoder.push(static_cast<unsigned char>(byte), [&](char32_t, size_t bytes, bool valid) {
@@ -166,12 +171,16 @@ bool Document::next(std::string& block)
     return !block.empty();
 }
 
+Interrupted Document::stopped() const
+{
+    return {Text("stopped while reading {0}; nothing was saved", printable(name_))};
+}
+
 // Replaces `block` with the next bytes of the file; false at its end.
 bool Document::next_of_file(std::string& block)
 {
     wait_for_input();
-    if (stop_.stop_requested())
-        throw Interrupted{Text("stopped while reading {0}; nothing was saved", printable(name_))};
+    if (stop_.stop_requested()) throw stopped();
     block.resize(read_bytes_at_once);
     source_->read(block.data(), static_cast<std::streamsize>(read_bytes_at_once));
     block.resize(static_cast<size_t>(source_->gcount()));
@@ -183,30 +192,47 @@ bool Document::next_of_file(std::string& block)
     return !block.empty();
 }
 
-// Whether the file, which begins with `head`, is something else than text in UTF-8 or UTF-16.
+// Whether the file is something else than text in UTF-8 or UTF-16. Text is judged by the first part that is not
+// ASCII.
 bool Document::is_for_reader(const std::string& head) const
 {
     if (is_stream()) return false;
     if (reading_of(lower_ending(name_)) == Reading::Parsed || head.starts_with(zip_magic)) return true;
     const bool has_mark =
         head.starts_with("\xEF\xBB\xBF") || head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF");
-    return !has_mark && !looks_like_utf8(head);
+    if (has_mark || !is_ascii(head)) return !has_mark && !looks_like_utf8(head);
+    if (!total_) return false; // a pipe
+    std::ifstream file(name_, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(head.size()));
+    std::string part(read_bytes_at_once, '\0');
+    while (file.read(part.data(), static_cast<std::streamsize>(part.size())), file.gcount() > 0) {
+        const std::string_view read(part.data(), static_cast<size_t>(file.gcount()));
+        if (!is_ascii(read)) return !looks_like_utf8(read);
+    }
+    return false;
 }
 
-// Reads the rest of the file for its hash, and starts the reader on it.
+// Starts the reader on the file, after its hash was computed.
 void Document::begin_reader()
 {
-    if (!total_)
-        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
-                    Text("it is a pipe, and only text can be read from one"), Text("give a file"));
-    for (std::string block; next_of_file(block);) {
+    const auto refuse = [&](const Text& what, const Text& remedy) {
+        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_), what, remedy);
+    };
+    if (!total_) refuse(Text("it is a pipe, and only text can be read from one"), Text("give a file"));
+    const Descriptor file(open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file.is_open()) refuse(Text("it cannot be opened"), Text("check its permissions"));
+    hash_ = {};
+    read_ = 0;
+    std::vector<std::byte> part(read_bytes_at_once);
+    while (true) {
+        if (stop_.stop_requested()) throw stopped();
+        const ssize_t bytes = pread(file.get(), part.data(), part.size(), static_cast<off_t>(read_));
+        if (bytes < 0) refuse(Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
+        if (bytes == 0) break;
+        read_ += static_cast<uint64_t>(bytes);
+        hash_.push(std::span(part).first(static_cast<size_t>(bytes)));
     }
-    const int file = open(name_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
-                    Text("it cannot be opened"), Text("check its permissions"));
-    reader_ = std::make_unique<ReaderProcess>(file, name_, lower_ending(name_), stop_);
-    close(file);
+    reader_ = std::make_unique<ReaderProcess>(file.get(), name_, lower_ending(name_), stop_);
 }
 
 bool Document::next_of_reader(std::string& block)

@@ -15,6 +15,7 @@
 #include "engine/text/section_finder.h"
 #include "kernels/base/text.h"
 #include "storage/hash.h"
+#include "storage/interrupted.h"
 #include "storage/reader/reader_process.h"
 
 namespace palimpsest::storage {
@@ -77,6 +78,7 @@ private:
     void wait_for_input() const;
     bool is_for_reader(const std::string& head) const;
     void begin_reader();
+    Interrupted stopped() const;
     void refuse_other_formats(const std::string& head) const;
     void count_words(const std::string& block);
 

@@ -18,14 +18,17 @@ def reader_of(program):
 
 
 def frames(reader, path):
+    """Yields every message; fails if the reader does not end well or says no last word."""
     with open(path, "rb") as document:
-        written = subprocess.run([reader, os.path.splitext(path)[1].lower()], stdin=document, stdout=subprocess.PIPE,
-                                 timeout=300).stdout
-    at = 0
+        result = subprocess.run([reader, os.path.splitext(path)[1].lower()], stdin=document, stdout=subprocess.PIPE,
+                                timeout=300)
+    written, at, kind = result.stdout, 0, 0
+    assert result.returncode == 0, (path, result.returncode)
     while at < len(written):
         kind, length = struct.unpack_from("<BI", written, at)
         yield KINDS[kind], written[at + 5:at + 5 + length]
         at += 5 + length
+    assert KINDS[kind] in ("end", "problem"), (path, KINDS[kind])
 
 
 class Read:
@@ -33,6 +36,7 @@ class Read:
 
     def __init__(self, reader, path):
         self.text, self.sections, self.facts, self.notes = "", [], {}, 0
+        problem = None
         for kind, payload in frames(reader, path):
             if kind == "text":
                 self.text += payload.decode()
@@ -40,6 +44,9 @@ class Read:
                 self.sections.append((payload[0], payload[5:].decode(), len(self.text.encode())))
             elif kind == "fact":
                 self.facts.setdefault(payload[0], payload[5:].decode())
-            self.notes += kind == "note"
-            if kind == "problem":
-                raise ValueError(payload)
+            elif kind == "note":
+                self.notes += 1
+            elif kind == "problem":
+                problem = payload
+        if problem:
+            raise ValueError(problem)

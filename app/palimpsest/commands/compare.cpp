@@ -89,7 +89,7 @@ public:
         if (policies_.empty())
             refuse_usage(Text("--policies is required"), Text("give policies, or stored sessions with --session"));
         const auto model = load_chosen_model(common_, console);
-        const SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
+        const SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console, common_.events);
         std::vector<Contender> contenders;
         for (const std::string& policy : split_policies(policies_))
             for (const std::string& budget : budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_))

@@ -96,7 +96,7 @@ public:
         const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
         std::vector<Measurement> all;
         for (const TokenSource& source : sources) {
-            const SourceTokens tokens = read_source(source, *model, most, console);
+            const SourceTokens tokens = read_source(source, *model, most, console, common_.events);
             for (const std::string& policy : policies)
                 for (const std::string& budget : budgets)
                     all.push_back(

@@ -176,7 +176,7 @@ private:
             finish(*session, feed);
             return session;
         }
-        SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
+        SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console, common_.events);
         coverage = tokens.coverage;
         coverage.tokens_read = coverage.tokens_in_input;
         engine::SessionOptions options = common_.session(model->config(), {.input = coverage.tokens_in_input});

@@ -5,6 +5,7 @@
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "engine/model/files/vocabulary_file.h"
 #include "kernels/base/byte_quantity.h"
@@ -55,6 +56,8 @@ public:
         Coverage coverage;
         const std::vector<engine::TokenId> ids = encode_document(document, tokenizer, true, coverage);
         coverage.tokens_read = coverage.tokens_in_input;
+        ConsoleListener listener(console, common_.events);
+        storage::report_notes(document, listener);
         if (common_.json) return print_json(ids, tokenizer, coverage, console);
         if (count_) {
             console.out << ids.size() << '\n';

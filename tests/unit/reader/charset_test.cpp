@@ -17,6 +17,8 @@ TEST_CASE("a byte-order mark decides, then what is declared, then the bytes")
     CHECK(decoded_text("\xC3\xA4", "iso-8859-1").text == "\xC3\xA4"); // declared wrongly
     CHECK(decoded_text("\xCF\xF0\xE8\xE2\xE5\xF2", "windows-1251").text == "Привет");
     CHECK(decoded_text("\x82\xB1", "Shift_JIS").text == "こ");
+    CHECK(decoded_text("\xD6\xEC\xE9\x46\xBB\xF9", "gb2312").text == "朱镕基"); // GBK, as browsers do
+    CHECK(decoded_text("\xC3\xA4", "utf-16").text == "\xC3\xA4");
     CHECK(decoded_text("\xC3\xA4", "no-such-charset").text == "\xC3\xA4");
     CHECK(decoded_text("\xC3\xA4").charset == "UTF-8");
 }

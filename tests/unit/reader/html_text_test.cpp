@@ -41,6 +41,11 @@ TEST_CASE("headings begin sections")
 {
     CHECK(part("<h1>Part <i>One</i></h1><p>a</p><h3>b</h3>") == "{1 Part One}Part One\n\na\n\n{3 b}b");
     CHECK(part("<h2> </h2><p>a</p>") == "a");
+    CHECK(part("<h1>Title<p>one</p><p>two</p></h1>") == "{1 Title}Title\n\none\n\ntwo");
+    std::string words;
+    for (int i = 0; i < 500; ++i)
+        words += "word ";
+    CHECK(part("<h2>" + words + "</h2>").ends_with("}" + words.substr(0, words.size() - 1))); // nothing is cut
 }
 
 TEST_CASE("lists are nested and numbered")
@@ -48,7 +53,8 @@ TEST_CASE("lists are nested and numbered")
     CHECK(part("<ul><li>a<ol start=3><li>b<li>c</ol><li><p>d</p><p>e</p></ul>f") ==
           "- a\n  3. b\n  4. c\n- d\n  e\n\nf");
     CHECK(part("<ol type=i><li>a</li><li value=9>b</li></ol><ul><li>c</ul>") == "i. a\nix. b\n\n- c");
-    CHECK(part("<li>alone") == "- alone");
+    CHECK(part("<li>alone</li><p>b</p>") == "- alone\n\nb");
+    CHECK(part("<ol start=2147483647><li>a</ol>") == "1000000. a");
 }
 
 TEST_CASE("tables of facts have a row a line, tables that arrange a page do not")
@@ -77,6 +83,10 @@ TEST_CASE("a page gives its main text, title, author and language")
     CHECK(page("<body><p>all</p></body>") == "all");
     CHECK(page("<body><nav>only this</nav></body>") == "only this");
     CHECK(page("<article>a</article><article>b</article>") == "a\n\nb");
+    CHECK(page("<h1>Report</h1><p>a long text</p><article>one</article>") ==
+          "{1 Report}Report\n\na long text\n\none");
+    CHECK(page("<!DOCTYPE html><html xmlns='http://www.w3.org/1999/xhtml'><head><title/></head><body><p>a</p>") ==
+          "a");
 }
 
 TEST_CASE("sections of a table of contents begin where it says, unless a heading is there")
@@ -90,6 +100,10 @@ TEST_CASE("pages begin in the middle of a paragraph")
 {
     CHECK(part("<p>one <span epub:type='pagebreak' title='12'></span>two</p><div role='doc-pagebreak' "
                "aria-label='13'></div><p>three</p>") == "one <12>two\n\n<13>three");
+    const std::string mark = "<span epub:type='pagebreak' title='5'></span>";
+    CHECK(part("<p><br/>" + mark + "</p><p>Über</p>") == "<5>Über");
+    CHECK(part("<p><br/><br/><br/>" + mark + "</p><p>A" + mark + "bc</p>") == "<5>A<5>bc");
+    CHECK(part("<table><tr><td>abc" + mark + "<td>d</table><p>Über</p>") == "<5>abc | d\n\nÜber");
 }
 
 TEST_CASE("XHTML is read as what it means")

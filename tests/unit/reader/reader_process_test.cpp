@@ -81,8 +81,8 @@ TEST_CASE("what a reader writes arrives, and it gets the document and nothing el
         {ReaderHello{.format = "EPUB"}, ReaderFact{DocumentFact::Title, "T"}, ReaderText{"abc"}, ReaderEnd{3}});
     // The shell itself has opened its script.
     std::ofstream(play.program()) << "#!/bin/sh\nread line; test \"$line\" = 'a document' || exit 2\n"
-                                  << "test \"$1\" = .epub || exit 3\ntest -z \"$HOME\" || exit 4\ncat " << frames
-                                  << "\n";
+                                  << "test \"$1\" = .epub || exit 3\ntest -z \"$HOME\" || exit 4\n"
+                                  << "test -e /proc/$$/fd/3 && exit 5\ncat " << frames << "\n";
     ReaderProcess reader = play.start();
     CHECK(reader.next() == ReaderFrame(ReaderFact{DocumentFact::Title, "T"}));
     CHECK(reader.next() == ReaderFrame(ReaderText{"abc"}));
@@ -96,6 +96,15 @@ TEST_CASE("a reader that ends before the document's end is reported")
     fails("exit 3", ErrorCode::ReaderFailed, "exit 3");
     fails("kill -SEGV $$", ErrorCode::ReaderFailed, "signal 11");
     fails("kill -XCPU $$", ErrorCode::ReaderFailed, "computing time");
+}
+
+TEST_CASE("a reader that closes its output and goes on is ended")
+{
+    fails("exec 1>&-; exec sleep 1000", ErrorCode::ReaderFailed, "stopped writing");
+    const Play play("exit 3");
+    ReaderProcess reader = play.start();
+    fails(reader, ErrorCode::ReaderFailed, "exit 3");
+    fails(reader, ErrorCode::ReaderFailed, "stopped writing"); // asked again
 }
 
 TEST_CASE("a reader that says why it cannot read is quoted")
@@ -138,6 +147,23 @@ TEST_CASE("a reader that is silent, slow or endless is ended")
     {
         ReaderProcess reader = play.start({}, {.text_bytes = 999});
         fails(reader, ErrorCode::DocumentTooLarge, "999 bytes");
+    }
+    std::vector<ReaderFrame> notes{ReaderHello{.format = "EPUB"}};
+    for (int i = 0; i < 1000; ++i)
+        notes.push_back(ReaderNote{Text("something is missing, and something else, and more of it")});
+    Play chatter("");
+    const std::string said = chatter.frames(notes);
+    const std::string rest = chatter.program() + ".rest";
+    std::ofstream(rest, std::ios::binary) << [&] {
+        std::string bytes;
+        for (const ReaderFrame& frame : notes)
+            if (!std::holds_alternative<ReaderHello>(frame)) bytes += encoded(frame);
+        return bytes;
+    }();
+    std::ofstream(chatter.program()) << "#!/bin/sh\ncat " << said << "\nwhile cat " << rest << "; do :; done\n";
+    {
+        ReaderProcess reader = chatter.start();
+        fails(reader, ErrorCode::ReaderFailed, "no message");
     }
     ReaderProcess reader = play.start({}, {.all = milliseconds(100)});
     fails(reader, ErrorCode::ReaderFailed, "takes more than");

@@ -32,6 +32,13 @@ TEST_CASE("sections and pages begin with the first byte of their text")
           }) == "<1>{1 Part One}Part One\n\nText.\n\n{2 Unseen}ab<2>cd<3>ef");
 }
 
+TEST_CASE("a page never begins within a character, and pages never go back")
+{
+    CHECK(written([](TextWriter& writer) {
+              writer.block("aüb", {{2, "1"}, {1, "2"}, {99, "3"}});
+          }) == "aü<1><2>b<3>");
+}
+
 TEST_CASE("text becomes valid UTF-8 without control characters")
 {
     CHECK(reader::clean_text("a\r\nb\rc\x01\x7F\td") == "a\nb\nc\td");
