@@ -117,11 +117,12 @@ bool allow_few_system_calls()
     for (const int call : allowed_calls)
         if (seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0) != 0) return false;
     // Memory that can be executed is refused.
-    const scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+    const scmp_arg_cmp not_executable{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
         if (seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, 1, &not_executable) != 0) return false;
     // abort() signals the process itself; no other may be signalled.
-    const scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid()));
+    const scmp_arg_cmp itself{
+        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = static_cast<scmp_datum_t>(getpid()), .datum_b = 0};
     if (seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &itself) != 0) return false;
     return seccomp_load(filter.get()) == 0;
 }
