@@ -8,6 +8,7 @@
 #include "app/reader/epub.h"
 #include "app/reader/html_text.h"
 #include "app/reader/odt.h"
+#include "app/reader/pdf.h"
 #include "app/reader/zip_archive.h"
 
 namespace palimpsest::reader {
@@ -35,6 +36,17 @@ void parse_zip(std::string_view document, TextWriter& writer)
                   Text("unpack it, and give the files in it")};
 }
 
+void read_pdf([[maybe_unused]] std::string_view document, [[maybe_unused]] TextWriter& writer)
+{
+#ifdef PALIMPSEST_WITH_PDF
+    parse_pdf(document, writer);
+#else
+    throw Problem{DocumentProblem::Unsupported,
+                  Text("this program was built without Qt Pdf, which reads PDF files"),
+                  Text("convert it to plain text or Markdown")};
+#endif
+}
+
 // Text in another charset than UTF-8.
 void parse_text(std::string_view document, TextWriter& writer)
 {
@@ -58,6 +70,7 @@ void parse_document(std::string_view document, std::string_view ending, TextWrit
         throw Problem{DocumentProblem::Unsupported, Text("it is a Word file of an old version"),
                       Text("open it in a word processor and save it as DOCX or ODT")};
     if (ZipArchive::is_zip(document)) return parse_zip(document, writer);
+    if (is_pdf(document)) return read_pdf(document, writer);
     if (is_html(document, ending)) return parse_html(document, writer);
     parse_text(document, writer);
 }

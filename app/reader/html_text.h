@@ -11,11 +11,6 @@
 
 namespace palimpsest::reader {
 
-struct SectionMark {
-    int level = 1;
-    std::string title;
-};
-
 struct HtmlOptions {
     // Leave out what stands around the main text: navigation, side matter and footers.
     bool main_text_only = false;

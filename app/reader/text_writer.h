@@ -17,6 +17,11 @@ struct Problem {
     Text what, remedy;
 };
 
+struct SectionMark {
+    int level = 1;
+    std::string title;
+};
+
 struct PageMark {
     size_t offset = 0; // in the text of a block, before it is cleaned
     std::string label;

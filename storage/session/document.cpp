@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr size_t read_bytes_at_once = 64 * 1024;
-constexpr std::string_view zip_magic = "PK\x03\x04";
+constexpr std::string_view zip_magic = "PK\x03\x04", pdf_magic = "%PDF-";
 
 // Files with other extensions are read as plain text.
 enum class Reading { Text, Markdown, Parsed, Refused };
@@ -33,7 +33,7 @@ constexpr Format formats[] = {{"text", ".txt", "", Reading::Text},
                               {"Markdown", ".md", "", Reading::Markdown},
                               {"Markdown", ".markdown", "", Reading::Markdown},
                               {"Markdown", ".mkd", "", Reading::Markdown},
-                              {"PDF", ".pdf", "%PDF-"},
+                              {"PDF", ".pdf", "", Reading::Parsed},
                               {"EPUB", ".epub", "", Reading::Parsed},
                               {"Word", ".docx", "", Reading::Parsed},
                               {"zip", ".zip", ""},
@@ -197,7 +197,9 @@ bool Document::next_of_file(std::string& block)
 bool Document::is_for_reader(const std::string& head) const
 {
     if (is_stream()) return false;
-    if (reading_of(lower_ending(name_)) == Reading::Parsed || head.starts_with(zip_magic)) return true;
+    if (reading_of(lower_ending(name_)) == Reading::Parsed || head.starts_with(zip_magic) ||
+        head.starts_with(pdf_magic))
+        return true;
     const bool has_mark =
         head.starts_with("\xEF\xBB\xBF") || head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF");
     if (has_mark || !is_ascii(head)) return !has_mark && !looks_like_utf8(head);

@@ -73,3 +73,43 @@ def overlapping(copies):
     entry = packed[packed.index(b"PK\1\2"):packed.index(b"PK\5\6")]
     directory = entry * copies
     return local + directory + struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, copies, copies, len(directory), len(local), 0)
+
+
+def pdf(pages, outline=(), labels=None, title="The Salt Road", extra_trailer="", raw_objects=()):
+    """A PDF with a list of (x, y, text) for each page, y from the top, and an outline of (title, page)."""
+    objects = {}
+
+    def add(number, body):
+        objects[number] = body
+
+    first = 10
+    kids = " ".join("%d 0 R" % (first + 2 * i) for i in range(len(pages)))
+    add(1, "<< /Type /Catalog /Pages 2 0 R /Outlines 4 0 R %s >>" % (
+        "/PageLabels << /Nums [ %s ] >>" % labels if labels else ""))
+    add(2, "<< /Type /Pages /Count %d /Kids [ %s ] >>" % (len(pages), kids))
+    add(3, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
+    for i, lines in enumerate(pages):
+        content = "".join("BT /F1 10 Tf %d %d Td (%s) Tj ET\n" % (x, 800 - y, text.replace("(", "\\(").replace(")", "\\)"))
+                          for x, y, text in lines)
+        add(first + 2 * i, "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents %d 0 R /Resources << /Font << /F1 3 0 "
+            "R >> >> >>" % (first + 2 * i + 1))
+        add(first + 2 * i + 1, "<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+    marks = first + 2 * len(pages)
+    for i, (name, page) in enumerate(outline):
+        add(marks + i, "<< /Title (%s) /Parent 4 0 R /Dest [%d 0 R /XYZ 0 800 0] %s >>" % (
+            name, first + 2 * page, "/Next %d 0 R" % (marks + i + 1) if i + 1 < len(outline) else ""))
+    add(4, "<< /Type /Outlines /First %d 0 R /Last %d 0 R /Count %d >>" % (marks, marks + len(outline) - 1, len(outline))
+        if outline else "<< /Type /Outlines /Count 0 >>")
+    add(5, "<< /Title (%s) /Author (Ada Brennan) >>" % title)
+    for number, body in raw_objects:
+        add(number, body)
+    out, offsets = "%PDF-1.7\n", {}
+    for number in sorted(objects):
+        offsets[number] = len(out.encode("latin-1"))
+        out += "%d 0 obj\n%s\nendobj\n" % (number, objects[number])
+    start = len(out.encode("latin-1"))
+    size = max(objects) + 1
+    table = "".join("%010d 00000 n \n" % offsets[n] if n in offsets else "0000000000 65535 f \n" for n in range(size))
+    out += "xref\n0 %d\n%strailer\n<< /Size %d /Root 1 0 R /Info 5 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (
+        size, table, size, extra_trailer, start)
+    return out.encode("latin-1")

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import zipfile
 
-from document_files import (CONTAINER, changed_directory, docx, epub, odt, overlapping, package, xhtml, zipped)
+from document_files import (CONTAINER, changed_directory, docx, epub, odt, overlapping, package, pdf, xhtml, zipped)
 from patience import PATIENCE, wait_until
 from reader_frames import Read, reader_of
 from session_harness import PROGRAM, SMALL, SessionTest, run
@@ -84,6 +84,63 @@ class DocumentTest(SessionTest):
         self.refused("drm.epub", epub(chapters, aes), "PAL-DOC-09", "DRM")
         font = {"META-INF/encryption.xml": encryption % "http://www.idpf.org/2008/embedding#obfuscation"}
         self.assertEqual(self.read("font.epub", epub(chapters, font)).text, "a")
+
+    # -- PDF -----------------------------------------------------------------------------------------------------------
+
+    def test_a_pdf_has_paragraphs_sections_and_pages(self):
+        line = "A line of this book is just as long as all of its other lines are, page %s, or nearly, and it goes"
+        pages = [[(50, 30, "The Salt Road %d" % (i + 1)), (50, 150, line % "abcde"[i]), (50, 162, line % "abcde"[i]),
+                  (50, 174, "on to the end.")] for i in range(5)]
+        pages[1].insert(1, (50, 125, "2 The Harbour"))
+        book = self.read("book.pdf", pdf(pages, [("The Harbour", 1), ("Unseen", 3)], "0 << /S /r >> 2 << /S /D >>"))
+        paragraph = "%s %s on to the end."
+        paragraphs = [paragraph % (line % letter, line % letter) for letter in "abcde"]
+        self.assertEqual(book.text.split("\n\n"), [paragraphs[0], "2 The Harbour", *paragraphs[1:]])
+        self.assertEqual([s[:2] for s in book.sections], [(1, "2 The Harbour"), (1, "Unseen")])
+        self.assertEqual(book.text.encode()[book.sections[1][2]:][:6], b"A line")
+        self.assertEqual(book.pages, ["i", "ii", "1", "2", "3"])
+        self.assertEqual(book.facts, {0: "The Salt Road", 1: "Ada Brennan"})
+
+    def test_pages_without_text_are_named(self):
+        path = self.put("part.pdf", pdf([[(50, 100, "The keeper wrote.")], [], []]))
+        said = self.run_command("read", path, "--session", "one", *SMALL).stderr.decode()
+        self.assertIn("2 of 3 pages have no text, and may be pictures: 2, 3", said)
+        self.assertEqual(Read(READER, path).text, "The keeper wrote.")
+
+    def test_scanned_protected_and_damaged_pdfs_are_said_to_be_so(self):
+        self.refused("scan.pdf", pdf([[], []]), "PAL-DOC-02", "all of its 2 pages are pictures")
+        lock = "/Encrypt << /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -4 >> /ID [<00> <00>]" % ("41" * 32, "42" * 32)
+        self.refused("locked.pdf", pdf([[(50, 100, "a")]], extra_trailer=lock), "PAL-DOC-09", "password")
+        self.refused("damaged.pdf", b"%PDF-1.7\n", "PAL-DOC-10", "damaged")
+        self.refused("hidden.txt", b"%PDF-1.7\n", "PAL-DOC-10", "damaged")
+
+    def test_hostile_pdfs_end(self):
+        page = [(50, 100, "The keeper wrote.")]
+        hostile = {
+            "form": pdf([page], raw_objects=[
+                (10, "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 11 0 R /Resources << /XObject << /X 90 0 R >> >> >>"),
+                (11, "<< /Length 5 >>\nstream\n/X Do\nendstream"),
+                (90, "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 90 0 R >> >> /Length 5 >>\n"
+                     "stream\n/X Do\nendstream")]),
+            "prev": pdf([page], extra_trailer="/Prev 9"),
+            "count": pdf([page], raw_objects=[(2, "<< /Type /Pages /Count 2000000000 /Kids [ 10 0 R ] >>")]),
+        }
+        good = pdf([page] * 3)
+        hostile.update({"cut %d" % n: good[:n] for n in range(20, len(good), 211)})
+        hostile.update({"changed %d" % i: good[:i] + bytes([good[i] ^ 0x11]) + good[i + 1:] for i in range(9, len(good), 173)})
+        for name, content in hostile.items():
+            with self.subTest(name):
+                try:
+                    self.assertLess(len(self.read("x.pdf", content).text), 10000)
+                except ValueError as problem:  # a sentence
+                    self.assertRegex(problem.args[0], rb"[a-z]{3} [a-z]+")
+
+    def test_a_reader_that_crashes_or_hangs_costs_one_sentence(self):
+        page = [(50, 100, "The keeper wrote.")]
+        tree = [(2, "<< /Type /Pages /Count 100000 /Kids [ 2 0 R 10 0 R 2 0 R ] >>")]
+        self.refused("tree.pdf", pdf([page], raw_objects=tree), "PAL-DOC-11", "no progress for 20 seconds")
+        outline = [(4, "<< /First 12 0 R /Last 12 0 R >>"), (12, "<< /Title (a) /First 12 0 R /Next 12 0 R /Dest [10 0 R /Fit] >>")]
+        self.refused("outline.pdf", pdf([page], [("a", 0)], raw_objects=outline), "PAL-DOC-11", "palimpsest-reader stopped")
 
     # -- word processors -----------------------------------------------------------------------------------------------
 

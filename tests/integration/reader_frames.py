@@ -32,16 +32,19 @@ def frames(reader, path):
 
 
 class Read:
-    """A document as it was read: text, sections as (level, title, first byte), facts by number, and notes."""
+    """A document as it was read: text, sections as (level, title, first byte), labels of pages, facts by number, and how
+    many notes there were."""
 
     def __init__(self, reader, path):
-        self.text, self.sections, self.facts, self.notes = "", [], {}, 0
+        self.text, self.sections, self.pages, self.facts, self.notes = "", [], [], {}, 0
         problem = None
         for kind, payload in frames(reader, path):
             if kind == "text":
                 self.text += payload.decode()
             elif kind == "heading":
                 self.sections.append((payload[0], payload[5:].decode(), len(self.text.encode())))
+            elif kind == "page":
+                self.pages.append(payload[4:].decode())
             elif kind == "fact":
                 self.facts.setdefault(payload[0], payload[5:].decode())
             elif kind == "note":

@@ -1,0 +1,196 @@
+#include "app/reader/pdf.h"
+
+#include <QBuffer>
+#include <QLoggingCategory>
+#include <QPdfBookmarkModel>
+#include <QPdfDocument>
+#include <QPdfSelection>
+
+#include "app/reader/pdf_layout.h"
+
+namespace palimpsest::reader {
+namespace {
+
+using storage::DocumentFact;
+using storage::DocumentProblem;
+
+constexpr int most_pages = 50'000;         // docs/validation.md, L13
+constexpr int most_measured_pages = 3'000; // measuring a page takes some ten times as long as reading it
+constexpr int most_bookmarks = 10'000;
+
+void open(QPdfDocument& pdf, QBuffer& bytes)
+{
+    pdf.load(&bytes);
+    if (pdf.status() == QPdfDocument::Status::Ready) return;
+    const auto error = pdf.error();
+    if (error == QPdfDocument::Error::IncorrectPassword || error == QPdfDocument::Error::UnsupportedSecurityScheme)
+        throw Problem{DocumentProblem::Protected, Text("it is protected with a password"),
+                      Text("save a copy without the password, and give that")};
+    throw Problem{DocumentProblem::Damaged, Text("it is damaged: it cannot be opened as PDF"),
+                  Text("get it again, or open it in the program that made it and save it anew")};
+}
+
+// A hyphen at the end of a line, which the library marks, is one of the word only beside capitals and digits.
+QString without_line_hyphens(QString text)
+{
+    constexpr QChar mark(0xFFFE);
+    for (qsizetype at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at)) {
+        const bool is_within = at > 0 && at + 1 < text.size() && text[at - 1].isLower() && text[at + 1].isLower();
+        text.replace(at, 1, is_within ? QString() : QStringLiteral("-"));
+    }
+    return text;
+}
+
+// The lines of a page: where each begins in the page's text, and its length.
+struct LineRange {
+    int begin = 0, length = 0;
+};
+std::vector<LineRange> line_ranges(const QString& text)
+{
+    std::vector<LineRange> lines;
+    for (qsizetype begin = 0; begin < text.size();) {
+        qsizetype end = text.indexOf(u'\n', begin);
+        if (end < 0) end = text.size();
+        qsizetype last = end;
+        while (last > begin && text[last - 1].isSpace())
+            --last;
+        if (last > begin) lines.push_back({static_cast<int>(begin), static_cast<int>(last - begin)});
+        begin = end + 1;
+    }
+    return lines;
+}
+
+std::string line_text(const QString& page, const LineRange& range)
+{
+    return on_one_line(clean_text(without_line_hyphens(page.mid(range.begin, range.length)).toStdString()));
+}
+
+class Reader {
+public:
+    Reader(QPdfDocument& pdf, TextWriter& writer) : pdf_(pdf), writer_(writer) {}
+
+    void run()
+    {
+        if (pdf_.pageCount() > most_pages)
+            throw Problem{DocumentProblem::TooLarge, Text("it has more than {0} pages, the limit", most_pages),
+                          Text("divide it into several files")};
+        writer_.fact(DocumentFact::Title, fact(QPdfDocument::MetaDataField::Title));
+        writer_.fact(DocumentFact::Author, fact(QPdfDocument::MetaDataField::Author));
+        read_outline();
+        look_through();
+        PdfLayout layout(!sections_.empty(), writer_);
+        for (int i = 0; i < pdf_.pageCount(); ++i) {
+            writer_.progress(progress_++, 2 * pages());
+            layout.write(page(i));
+        }
+        layout.finish();
+        report_empty_pages();
+    }
+
+private:
+    uint64_t pages() const { return static_cast<uint64_t>(pdf_.pageCount()); }
+    std::string fact(QPdfDocument::MetaDataField field) const
+    {
+        return pdf_.metaData(field).toString().toStdString();
+    }
+
+    void read_outline()
+    {
+        QPdfBookmarkModel outline;
+        outline.setDocument(&pdf_);
+        std::vector<std::pair<QModelIndex, int>> open;
+        const auto push_children = [&](const QModelIndex& parent, int level) {
+            for (int i = outline.rowCount(parent); i > 0; --i)
+                open.emplace_back(outline.index(i - 1, 0, parent), level);
+        };
+        push_children({}, 1);
+        for (int i = 0; !open.empty() && i < most_bookmarks; ++i) {
+            const auto [bookmark, level] = open.back();
+            open.pop_back();
+            const int page = bookmark.data(static_cast<int>(QPdfBookmarkModel::Role::Page)).toInt();
+            const QString title = bookmark.data(static_cast<int>(QPdfBookmarkModel::Role::Title)).toString();
+            if (page >= 0 && page < pdf_.pageCount())
+                sections_[page].push_back({level, on_one_line(clean_text(title.toStdString()))});
+            if (level < storage::deepest_heading) push_children(bookmark, level + 1);
+        }
+    }
+
+    // The first time through the pages: which lines are running heads, and which pages have no text.
+    void look_through()
+    {
+        for (int i = 0; i < pdf_.pageCount(); ++i) {
+            writer_.progress(progress_++, 2 * pages());
+            const QString text = pdf_.getAllText(i).text();
+            std::vector<std::string> lines;
+            for (const LineRange& range : line_ranges(text))
+                lines.push_back(line_text(text, range));
+            if (lines.empty()) empty_.push_back(label(i));
+            heads_.count(lines);
+        }
+        if (empty_.size() == pages())
+            throw Problem{DocumentProblem::Unsupported,
+                          Text("it has no text: all of its {0} pages are pictures", pages()),
+                          Text("recognise its text first (OCR), for example with ocrmypdf")};
+    }
+
+    std::string label(int page)
+    {
+        const QString own = pdf_.pageLabel(page);
+        return own.isEmpty() ? std::to_string(page + 1) : own.toStdString();
+    }
+
+    PdfPage page(int number)
+    {
+        const QString text = pdf_.getAllText(number).text();
+        const QSizeF size = pdf_.pagePointSize(number);
+        PdfPage page{
+            .label = label(number), .width = size.width(), .height = size.height(), .lines = {}, .sections = {}};
+        if (const auto sections = sections_.find(number); sections != sections_.end())
+            page.sections = sections->second;
+        for (const LineRange& range : line_ranges(text)) {
+            PdfLine line{.text = line_text(text, range)};
+            if (number < most_measured_pages) {
+                const QRectF box = pdf_.getSelectionAtIndex(number, range.begin, range.length).boundingRectangle();
+                line = {line.text, box.left(), box.top(), box.right(), box.bottom()};
+            }
+            if (!line.text.empty()) page.lines.push_back(std::move(line));
+        }
+        heads_.remove(page);
+        return page;
+    }
+
+    void report_empty_pages()
+    {
+        if (empty_.empty()) return;
+        constexpr size_t most_named = 20;
+        std::string names;
+        for (size_t i = 0; i < std::min(empty_.size(), most_named); ++i)
+            names.append(i == 0 ? "" : ", ").append(empty_[i]);
+        if (empty_.size() > most_named) names += ", …";
+        writer_.note(Text("{0} of {1} pages have no text, and may be pictures: {2}", empty_.size(), pages(),
+                          Text::escaped(names)));
+    }
+
+    QPdfDocument& pdf_;
+    TextWriter& writer_;
+    std::unordered_map<int, std::vector<SectionMark>> sections_; // by page
+    std::vector<std::string> empty_;                             // labels
+    RunningHeads heads_;
+    uint64_t progress_ = 0;
+};
+
+} // namespace
+
+void parse_pdf(std::string_view document, TextWriter& writer)
+{
+    writer.begin("PDF");
+    QLoggingCategory::setFilterRules(QStringLiteral("qt.pdf.*=false"));
+    QByteArray bytes = QByteArray::fromRawData(document.data(), static_cast<qsizetype>(document.size()));
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::ReadOnly);
+    QPdfDocument pdf;
+    open(pdf, buffer);
+    Reader(pdf, writer).run();
+}
+
+} // namespace palimpsest::reader

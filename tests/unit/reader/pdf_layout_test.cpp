@@ -1,0 +1,155 @@
+#include "app/reader/pdf_layout.h"
+
+#include "tests/support/catch.h"
+#include "tests/unit/reader/written.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::reader;
+
+namespace {
+
+constexpr double width = 400, height = 600, left = 50, leading = 12, letters = 9, letter_width = 6;
+
+// A page whose lines follow one another from the top. A line is placed by what it begins with: "^" 30 points lower,
+// ">" indented, "|" in the right column, back at the top; "#" in large letters.
+class Page {
+public:
+    explicit Page(const std::string& label)
+        : page_{.label = label, .width = width, .height = height, .lines = {}, .sections = {}}
+    {
+    }
+
+    Page& line(std::string text)
+    {
+        double x = left, size = letters;
+        for (; !text.empty() && std::string("^>|#").find(text[0]) != std::string::npos; text.erase(0, 1)) {
+            if (text[0] == '^') y_ += 30;
+            if (text[0] == '>') x += 15;
+            if (text[0] == '#') size = 20;
+            if (text[0] == '|') column_ = 160, y_ = 100;
+        }
+        at(text, x + column_, y_, size);
+        y_ += leading;
+        return *this;
+    }
+    Page& at(const std::string& text, double x, double y, double size = letters)
+    {
+        page_.lines.push_back({text, x, y, x + letter_width * static_cast<double>(text.size()), y + size});
+        return *this;
+    }
+    Page& section(int level, const std::string& title)
+    {
+        page_.sections.push_back({level, title});
+        return *this;
+    }
+    PdfPage get() const { return page_; }
+
+private:
+    PdfPage page_;
+    double y_ = 100, column_ = 0;
+};
+
+std::string laid_out(const std::vector<Page>& pages, bool has_outline = true)
+{
+    return written([&](TextWriter& writer) {
+        RunningHeads heads;
+        for (const Page& page : pages) {
+            std::vector<std::string> lines;
+            for (const PdfLine& line : page.get().lines)
+                lines.push_back(line.text);
+            heads.count(lines);
+        }
+        PdfLayout layout(has_outline, writer);
+        for (const Page& page : pages) {
+            PdfPage without = page.get();
+            heads.remove(without);
+            layout.write(without);
+        }
+        layout.finish();
+    });
+}
+
+const std::string full = "a line that is as long as every line"; // 36 letters
+
+} // namespace
+
+TEST_CASE("lines become paragraphs")
+{
+    CHECK(laid_out({Page("1").line(full).line(full).line("its end.").line(full).line("another end.")}) ==
+          "<1>" + full + " " + full + " its end.\n\n" + full + " another end.");
+    CHECK(laid_out({Page("1").line(full).line("^" + full).line(">" + full).line(full)}) ==
+          "<1>" + full + "\n\n" + full + "\n\n" + full + " " + full);
+    CHECK(laid_out({Page("1").line(full).line("1. one").line("2. two").line("\xE2\x80\xA2 three")}) ==
+          "<1>" + full + "\n\n1. one\n\n2. two\n\n\xE2\x80\xA2 three");
+    CHECK(laid_out({Page("1").line(full).line("short line").line("another").line(full)}) ==
+          "<1>" + full + " short line\nanother\n" + full); // code or verse keeps its lines
+}
+
+TEST_CASE("raised letters and other fonts go on in their line")
+{
+    CHECK(laid_out({Page("1").line(full).at("Y", 50, 112).at("2", 56, 110, 5).at(" and X", 61, 112).line(full)})
+              .substr(0, 60) == "<1>" + full + " Y2 and X" + "\n" + full.substr(0, 11));
+}
+
+TEST_CASE("a paragraph goes on in the next column and on the next page")
+{
+    Page columns("1");
+    const std::string part = "a line of a column";
+    for (int i = 0; i < 8; ++i)
+        columns.line(part);
+    columns.line("|" + part);
+    for (int i = 0; i < 7; ++i)
+        columns.line(part);
+    const std::string text = laid_out({columns, Page("2").line(full).line("ends.")});
+    CHECK(text.find("\n\n") == std::string::npos);
+    CHECK(text.ends_with("column <2>" + full + " ends."));
+    CHECK(laid_out({Page("1").line(full + "."), Page("2").line(full)}) == "<1>" + full + ".\n\n<2>" + full);
+}
+
+TEST_CASE("running heads and page numbers are left out")
+{
+    std::vector<Page> pages;
+    std::string expected;
+    for (int i = 1; i <= 6; ++i) {
+        Page page(std::to_string(i));
+        page.at("The Salt Road " + std::to_string(10 + i), left, 20)
+            .line(full + " " + std::string(1, static_cast<char>('a' + i)) + ".");
+        page.at(std::to_string(i), 200, 580);
+        pages.push_back(page);
+        expected +=
+            (i == 1 ? "<" : "\n\n<") + std::to_string(i) + ">" + full + " " + static_cast<char>('a' + i) + ".";
+    }
+    CHECK(laid_out(pages) == expected);
+    // What repeats far apart is no running head, such as the number of a chapter.
+    std::vector<Page> chapters;
+    for (int i = 1; i <= 12; ++i) {
+        Page page(std::to_string(i));
+        if (i % 4 == 1) page.at("Chapter " + std::to_string(i), left, 40);
+        chapters.push_back(page.line("words of page " + std::string(1, static_cast<char>('a' + i)) + "."));
+    }
+    CHECK_THAT(laid_out(chapters), Catch::Contains("Chapter 1\n") && Catch::Contains("Chapter 9\n"));
+}
+
+TEST_CASE("the outline's titles are headings where they stand, or begin sections")
+{
+    CHECK(
+        laid_out({Page("1").section(2, "Frame Layout").line("^2.1 Frame Layout").line("^" + full).line("end.")}) ==
+        "<1>{2 2.1 Frame Layout}2.1 Frame Layout\n\n" + full + " end.");
+    CHECK(laid_out({Page("1")
+                        .section(1, "A title that takes two lines here")
+                        .line("A title that takes")
+                        .line("two lines here")
+                        .line("^text.")}) ==
+          "<1>{1 A title that takes two lines here}A title that takes two lines here\n\ntext.");
+    CHECK(laid_out({Page("1").section(1, "Elsewhere").line("text.")}) == "{1 Elsewhere}<1>text.");
+}
+
+TEST_CASE("without an outline, large letters are headings")
+{
+    const Page page = Page("1").line("#Large").line("^" + full).line(full).line("end.");
+    CHECK(laid_out({page}, false) == "<1>{1 Large}Large\n\n" + full + " " + full + " end.");
+    CHECK(laid_out({page}, true) == "<1>Large\n\n" + full + " " + full + " end.");
+}
+
+} // namespace palimpsest::tests
