@@ -70,7 +70,7 @@ void parse_document(std::string_view document, std::string_view ending, TextWrit
         throw Problem{DocumentProblem::Unsupported, Text("it is a Word file of an old version"),
                       Text("open it in a word processor and save it as DOCX or ODT")};
     if (ZipArchive::is_zip(document)) return parse_zip(document, writer);
-    if (is_pdf(document)) return read_pdf(document, writer);
+    if (document.starts_with("%PDF-") || ending == ".pdf") return read_pdf(document, writer);
     if (is_html(document, ending)) return parse_html(document, writer);
     parse_text(document, writer);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/reader/archive_link.h"
 #include "app/reader/docx_styles.h"
 #include "app/reader/office_writer.h"
 #include "app/reader/xml_document.h"
@@ -41,7 +42,7 @@ class Relations {
 public:
     // `name`: of the part; empty for those of the package.
     Relations(ZipArchive& archive, const std::string& name)
-        : folder_(name.substr(0, name.rfind('/') + 1)),
+        : archive_(archive), folder_(name.substr(0, name.rfind('/') + 1)),
           part_(archive, folder_ + "_rels/" + name.substr(folder_.size()) + ".rels")
     {
     }
@@ -51,12 +52,14 @@ public:
             const std::string_view of = attribute_named(relation, "Type"),
                                    target = attribute_named(relation, "Target");
             if (of.substr(of.rfind('/') + 1) != type) continue;
-            return target.starts_with('/') ? std::string(target.substr(1)) : folder_ + std::string(target);
+            std::string name = resolved(folder_, target);
+            if (!name.empty() && archive_.has(name)) return name;
         }
         return folder_ + otherwise;
     }
 
 private:
+    const ZipArchive& archive_;
     std::string folder_;
     Part part_;
 };

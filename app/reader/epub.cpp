@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "app/reader/archive_link.h"
 #include "app/reader/charset.h"
 #include "app/reader/epub_contents.h"
 #include "app/reader/html_text.h"

@@ -21,8 +21,4 @@ using EpubContents = std::unordered_map<std::string, SectionsOfFile>; // by the 
 EpubContents contents_of_nav(std::string_view xhtml, const std::string& name);
 EpubContents contents_of_ncx(std::string_view xml, const std::string& name);
 
-// The name in the archive of what `link`, in the file `base`, refers to, without fragment; empty if it leaves the
-// archive.
-std::string resolved(const std::string& base, std::string_view link);
-
 } // namespace palimpsest::reader

@@ -69,6 +69,11 @@ void read_document(const std::string& ending)
 int show_sandbox()
 {
     const palimpsest::reader::Sandbox sandbox = palimpsest::reader::enter_sandbox();
+#ifdef PALIMPSEST_WITH_PDF
+    std::printf("PDF: yes\n");
+#else
+    std::printf("PDF: no\n");
+#endif
     std::printf("sanitized: %s\nno new privileges: %s\nLandlock: %s\nseccomp: %s\n",
                 palimpsest::is_sanitized ? "yes" : "no", sandbox.has_no_new_privileges ? "yes" : "no",
                 sandbox.forbids_files ? "yes" : "no", sandbox.allows_few_system_calls ? "yes" : "no");

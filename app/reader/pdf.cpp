@@ -5,6 +5,7 @@
 #include <QPdfBookmarkModel>
 #include <QPdfDocument>
 #include <QPdfSelection>
+#include <chrono>
 
 #include "app/reader/pdf_layout.h"
 
@@ -14,8 +15,10 @@ namespace {
 using storage::DocumentFact;
 using storage::DocumentProblem;
 
-constexpr int most_pages = 50'000;         // docs/validation.md, L13
-constexpr int most_measured_pages = 3'000; // measuring a page takes some ten times as long as reading it
+constexpr int most_pages = 50'000; // docs/validation.md, L13
+// Placing a line takes as long as reading its page. What is not placed in time is joined by its words alone.
+using Clock = std::chrono::steady_clock;
+constexpr auto most_time_of_page = std::chrono::seconds(5), most_time = std::chrono::seconds(240);
 constexpr int most_bookmarks = 10'000;
 
 void open(QPdfDocument& pdf, QBuffer& bytes)
@@ -30,31 +33,26 @@ void open(QPdfDocument& pdf, QBuffer& bytes)
                   Text("get it again, or open it in the program that made it and save it anew")};
 }
 
-// A hyphen at the end of a line, which the library marks, is one of the word only beside capitals and digits.
-QString without_line_hyphens(QString text)
-{
-    constexpr QChar mark(0xFFFE);
-    for (qsizetype at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at)) {
-        const bool is_within = at > 0 && at + 1 < text.size() && text[at - 1].isLower() && text[at + 1].isLower();
-        text.replace(at, 1, is_within ? QString() : QStringLiteral("-"));
-    }
-    return text;
-}
-
-// The lines of a page: where each begins in the page's text, and its length.
+// A line of a page: where it begins in the page's text, and its length.
 struct LineRange {
     int begin = 0, length = 0;
+    bool is_divided = false;
 };
+
+constexpr QChar divided(0xFFFE); // the library's mark for a hyphen at the end of a line, with no line end after it
+
 std::vector<LineRange> line_ranges(const QString& text)
 {
     std::vector<LineRange> lines;
     for (qsizetype begin = 0; begin < text.size();) {
-        qsizetype end = text.indexOf(u'\n', begin);
-        if (end < 0) end = text.size();
+        qsizetype end = begin;
+        while (end < text.size() && text[end] != u'\n' && text[end] != divided)
+            ++end;
         qsizetype last = end;
         while (last > begin && text[last - 1].isSpace())
             --last;
-        if (last > begin) lines.push_back({static_cast<int>(begin), static_cast<int>(last - begin)});
+        const bool goes_on = end + 1 < text.size() && text[end] == divided && !text[end + 1].isDigit();
+        if (last > begin) lines.push_back({static_cast<int>(begin), static_cast<int>(last - begin), goes_on});
         begin = end + 1;
     }
     return lines;
@@ -62,8 +60,37 @@ std::vector<LineRange> line_ranges(const QString& text)
 
 std::string line_text(const QString& page, const LineRange& range)
 {
-    return on_one_line(clean_text(without_line_hyphens(page.mid(range.begin, range.length)).toStdString()));
+    return on_one_line(clean_text(page.mid(range.begin, range.length).toStdString()));
 }
+
+// Places the lines of a page. The library counts characters that are not in the text, such as controls, so the
+// place of a line is looked for from its index on.
+class LineMeter {
+public:
+    LineMeter(QPdfDocument& pdf, int page, const QString& text) : pdf_(pdf), page_(page), text_(text) {}
+
+    void measure(const LineRange& range, PdfLine& line)
+    {
+        const QString wanted = text_.mid(range.begin, range.length);
+        constexpr int farthest = 16;
+        for (int shift = shift_; shift < shift_ + farthest; ++shift) {
+            const QPdfSelection found = pdf_.getSelectionAtIndex(page_, range.begin + shift, range.length);
+            if (found.text() != wanted) continue;
+            shift_ = shift;
+            const QRectF box = found.boundingRectangle();
+            const bool is_turned = box.height() > box.width() && wanted.size() > 3;
+            if (is_turned) return;
+            line.left = box.left(), line.top = box.top(), line.right = box.right(), line.bottom = box.bottom();
+            return;
+        }
+    }
+
+private:
+    QPdfDocument& pdf_;
+    int page_;
+    const QString& text_;
+    int shift_ = 0;
+};
 
 class Reader {
 public:
@@ -143,18 +170,23 @@ private:
     {
         const QString text = pdf_.getAllText(number).text();
         const QSizeF size = pdf_.pagePointSize(number);
-        PdfPage page{
-            .label = label(number), .width = size.width(), .height = size.height(), .lines = {}, .sections = {}};
+        PdfPage page{.number = number,
+                     .label = label(number),
+                     .width = size.width(),
+                     .height = size.height(),
+                     .lines = {},
+                     .sections = {}};
         if (const auto sections = sections_.find(number); sections != sections_.end())
             page.sections = sections->second;
+        LineMeter meter(pdf_, number, text);
+        const auto begin = Clock::now();
         for (const LineRange& range : line_ranges(text)) {
-            PdfLine line{.text = line_text(text, range)};
-            if (number < most_measured_pages) {
-                const QRectF box = pdf_.getSelectionAtIndex(number, range.begin, range.length).boundingRectangle();
-                line = {line.text, box.left(), box.top(), box.right(), box.bottom()};
-            }
-            if (!line.text.empty()) page.lines.push_back(std::move(line));
+            PdfLine line{.text = line_text(text, range), .is_divided = range.is_divided};
+            if (line.text.empty()) continue;
+            if (Clock::now() - begin < most_time_of_page && measured_ < most_time) meter.measure(range, line);
+            page.lines.push_back(std::move(line));
         }
+        measured_ += Clock::now() - begin;
         heads_.remove(page);
         return page;
     }
@@ -177,6 +209,7 @@ private:
     std::vector<std::string> empty_;                             // labels
     RunningHeads heads_;
     uint64_t progress_ = 0;
+    Clock::duration measured_{}; // time
 };
 
 } // namespace

@@ -8,11 +8,6 @@
 
 namespace palimpsest::reader {
 
-inline bool is_pdf(std::string_view document)
-{
-    return document.substr(0, 1024).find("%PDF-") != std::string_view::npos;
-}
-
 void parse_pdf(std::string_view document, TextWriter& writer);
 
 } // namespace palimpsest::reader

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <utility>
 
 namespace palimpsest::reader {
@@ -52,12 +53,9 @@ std::string letters_of(std::string_view text)
     return out;
 }
 
-template<class Value>
-double median(const std::vector<PdfLine>& lines, const Value& value, double otherwise)
+double median(std::vector<double> values, double otherwise)
 {
-    std::vector<double> values;
-    for (size_t i = 0; i < lines.size(); ++i)
-        if (const double of = value(i); of > 0) values.push_back(of);
+    std::erase_if(values, [](double value) { return value <= 0; });
     if (values.empty()) return otherwise;
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::ranges::nth_element(values, middle);
@@ -88,54 +86,135 @@ bool begins_item(std::string_view text)
            text[digits + 1] == ' ';
 }
 
+// What a line has in common with those of other pages: its words without numbers, or, for a line that is only a
+// number, how far it is ahead of the page. Empty for what may be a row of a table.
+std::string form_of(std::string_view line, int page)
+{
+    std::string form = without_numbers(line);
+    const auto numbers = std::ranges::count(form, '#');
+    if (std::ranges::any_of(form, is_letter_or_digit)) return form;
+    if (numbers > 1) return {};
+    const size_t digits = std::min(line.find_first_of("0123456789"), line.size());
+    if (numbers == 1 && digits < line.size())
+        form += std::to_string(std::atoi(std::string(line.substr(digits, 7)).c_str()) - page);
+    return form;
+}
+
+// The lines at the ends of a page, by their index.
+std::vector<size_t> end_lines(size_t lines)
+{
+    std::vector<size_t> ends;
+    for (size_t i = 0; i < lines; ++i)
+        if (i < lines_at_an_end || i + lines_at_an_end >= lines) ends.push_back(i);
+    return ends;
+}
+
+// Whether this may stand before the title of a section: its number, and what it is called.
+bool is_number_of_section(std::string_view letters)
+{
+    for (const std::string_view name : {"chapter", "part", "section", "appendix", "book"})
+        if (letters.starts_with(name)) letters.remove_prefix(name.size());
+    constexpr size_t longest = 10;
+    return letters.size() <= longest && (letters.find_first_not_of("0123456789") == letters.npos ||
+                                         letters.find_first_not_of("ivxlc") == letters.npos || letters.size() == 1);
+}
+
+// For every line the section whose title it is, or begins; null for the others. A title in the largest letters
+// counts.
+std::vector<const SectionMark*> headings_of(const PdfPage& page)
+{
+    constexpr size_t most_sections = 200; // of a page; a real one has a few
+    constexpr size_t enough = 8;          // letters
+    std::vector<std::string> letters;
+    for (const PdfLine& line : page.lines)
+        letters.push_back(letters_of(line.text));
+    std::vector<const SectionMark*> found(page.lines.size(), nullptr);
+    for (size_t s = 0; s < std::min(page.sections.size(), most_sections); ++s) {
+        const std::string title = letters_of(page.sections[s].title);
+        if (title.empty()) continue;
+        size_t best = page.lines.size();
+        for (size_t i = 0; i < page.lines.size(); ++i) {
+            if (found[i] || letters[i].empty()) continue;
+            const bool is_all =
+                letters[i].ends_with(title) &&
+                is_number_of_section(std::string_view(letters[i]).substr(0, letters[i].size() - title.size()));
+            const bool is_beginning = letters[i].size() >= enough && i + 1 < letters.size() &&
+                                      title.starts_with(letters[i]) && !letters[i + 1].empty() &&
+                                      std::string_view(title).substr(letters[i].size()).starts_with(letters[i + 1]);
+            if (!is_all && !is_beginning) continue;
+            if (best == page.lines.size() || page.lines[i].height() > page.lines[best].height()) best = i;
+        }
+        if (best < page.lines.size()) found[best] = &page.sections[s];
+    }
+    return found;
+}
+
+bool is_small_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80;
+}
+
 } // namespace
 
 void RunningHeads::count(const std::vector<std::string>& lines)
 {
-    for (size_t i = 0; i < lines.size(); ++i) {
-        if (i >= lines_at_an_end && i + lines_at_an_end < lines.size()) continue;
-        Seen& seen = seen_[without_numbers(lines[i])];
-        if (seen.last_page != pages_ && pages_ - seen.last_page <= 2) ++seen.repeats;
-        seen.last_page = pages_;
+    for (const size_t i : end_lines(lines.size())) {
+        std::vector<int>& pages = pages_[form_of(lines[i], counted_)];
+        if (pages.empty() || pages.back() != counted_) pages.push_back(counted_);
     }
-    ++pages_;
+    ++counted_;
 }
 
-bool RunningHeads::is_running(const std::string& line) const
+bool RunningHeads::is_running(const std::string& line, int page) const
 {
-    const auto seen = seen_.find(without_numbers(line));
-    return seen != seen_.end() && seen->second.repeats >= 2;
+    constexpr int near = 4, enough = 3; // pages
+    const std::string form = form_of(line, page);
+    const auto seen = pages_.find(form);
+    if (form.empty() || seen == pages_.end()) return false;
+    const std::vector<int>& pages = seen->second;
+    return std::ranges::lower_bound(pages, page + near + 1) - std::ranges::lower_bound(pages, page - near) >=
+           enough;
 }
 
 void RunningHeads::remove(PdfPage& page) const
 {
     constexpr double end_of_page = 0.15; // of its height
-    std::erase_if(page.lines, [&](const PdfLine& line) {
-        const bool is_at_end =
-            line.bottom < end_of_page * page.height || line.top > (1 - end_of_page) * page.height;
-        return is_at_end && is_running(line.text);
-    });
+    const std::vector<const SectionMark*> headings = headings_of(page);
+    std::vector<PdfLine> kept;
+    const std::vector<size_t> ends = end_lines(page.lines.size());
+    for (size_t i = 0; i < page.lines.size(); ++i) {
+        const PdfLine& line = page.lines[i];
+        const bool may_be_at_end = !line.is_measured() || line.bottom < end_of_page * page.height ||
+                                   line.top > (1 - end_of_page) * page.height;
+        const bool is_head = may_be_at_end && !headings[i] && std::ranges::find(ends, i) != ends.end() &&
+                             is_running(line.text, page.number);
+        if (!is_head) kept.push_back(line);
+    }
+    page.lines = std::move(kept);
 }
 
 void PdfLayout::measure(const PdfPage& page)
 {
-    const std::vector<PdfLine>& lines = page.lines;
-    height_ = median(
-        lines, [&](size_t i) { return lines[i].height(); }, 10);
-    leading_ = median(
-        lines,
-        [&](size_t i) {
-            const double distance = i == 0 ? 0 : lines[i].top - lines[i - 1].top;
-            return distance < 3 * height_ ? distance : 0;
-        },
-        1.2 * height_);
+    std::vector<double> heights, distances, bytes;
+    const PdfLine* before = nullptr;
+    for (const PdfLine& line : page.lines) {
+        bytes.push_back(static_cast<double>(line.text.size()));
+        if (!line.is_measured()) continue;
+        heights.push_back(line.height());
+        if (before) distances.push_back(line.top - before->top);
+        before = &line;
+    }
+    usual_bytes_ = static_cast<size_t>(median(std::move(bytes), 0));
+    height_ = median(std::move(heights), 10);
+    std::erase_if(distances, [&](double distance) { return distance > 3 * height_; });
+    leading_ = median(std::move(distances), 1.2 * height_);
     middle_ = page.width / 2;
     const auto count = [&](size_t column) {
         return static_cast<size_t>(
-            std::ranges::count_if(lines, [&](const PdfLine& line) { return column_of(line) == column; }));
+            std::ranges::count_if(page.lines, [&](const PdfLine& line) { return column_of(line) == column; }));
     };
     constexpr size_t part = 4;
-    if (part * count(1) < lines.size() || part * count(2) < lines.size()) middle_ = 0;
+    if (part * count(1) < page.lines.size() || part * count(2) < page.lines.size()) middle_ = 0;
     for (size_t column = 0; column < std::size(columns_); ++column)
         measure_column(column, page);
 }
@@ -144,7 +223,7 @@ void PdfLayout::measure_column(size_t column, const PdfPage& page)
 {
     std::vector<double> lefts, rights;
     for (const PdfLine& line : page.lines) {
-        if (column_of(line) != column) continue;
+        if (!line.is_measured() || column_of(line) != column) continue;
         lefts.push_back(line.left);
         rights.push_back(line.right);
     }
@@ -164,6 +243,7 @@ size_t PdfLayout::column_of(const PdfLine& line) const
 
 bool PdfLayout::is_short(const PdfLine& line) const
 {
+    if (!line.is_measured()) return 4 * line.text.size() < 3 * usual_bytes_;
     constexpr double part = 0.85;
     const Column& column = columns_[column_of(line)];
     return line.right < column.left + part * (column.right - column.left);
@@ -174,77 +254,78 @@ void PdfLayout::write(const PdfPage& page)
     measure(page);
     new_page_ = page.label;
     has_new_page_ = true;
+    const std::vector<const SectionMark*> headings = headings_of(page);
     for (const SectionMark& section : page.sections)
-        if (std::ranges::none_of(page.lines, [&](const PdfLine& line) {
-                return section_of(page, line.text) && section_of(page, line.text)->title == section.title;
-            }))
-            waiting_.push_back(section);
-    for (const PdfLine& line : page.lines)
-        add(page, line);
+        if (std::ranges::find(headings, &section) == headings.end()) waiting_.push_back(section);
+    for (size_t i = 0; i < page.lines.size(); ++i)
+        add(page.lines[i], headings[i]);
 }
 
 void PdfLayout::finish()
 {
     end_block();
+    write_waiting_sections();
 }
 
-void PdfLayout::add(const PdfPage& page, const PdfLine& line)
+void PdfLayout::add(const PdfLine& line, const SectionMark* section)
 {
-    if (goes_on_beside(line)) {
-        const double gap = line.left - last_.right;
-        join(line, gap > 0.2 * height_ ? " " : "");
+    if (!section && goes_on_beside(line)) {
+        if (line.left - last_.right > 0.2 * height_) text_ += ' ';
+        text_ += line.text;
         last_.right = std::max(last_.right, line.right);
-        return;
+        last_.is_divided = line.is_divided;
+    } else {
+        if (text_.empty() || section || !waiting_.empty() || begins_block(line))
+            begin_block(line, section);
+        else
+            join(line);
+        last_ = line;
+        last_column_ = column_of(line);
     }
-    if (text_.empty() || begins_block(line) || section_of(page, line.text))
-        begin_block(page, line);
-    else
-        join(line, level_ == 0 && (is_short(last_) || has_leaders(text_)) ? "\n" : " ");
-    last_ = line;
-    last_column_ = column_of(line);
+    last_is_short_ = is_short(last_);
 }
 
 // Whether the text is on the same line of the page as the last: a raised letter, or another font.
 bool PdfLayout::goes_on_beside(const PdfLine& line) const
 {
-    if (text_.empty() || has_new_page_) return false;
+    if (text_.empty() || has_new_page_ || !line.is_measured() || !last_.is_measured()) return false;
+    if (column_of(line) != last_column_ || line.left - last_.right > 3 * height_) return false;
+    constexpr double tallest = 3; // of usual lines; taller ones are turned
+    if (std::max(line.height(), last_.height()) > tallest * height_) return false;
     const double overlap = std::min(line.bottom, last_.bottom) - std::max(line.top, last_.top);
     return overlap > 0.5 * std::min(line.height(), last_.height()) && line.left > last_.right - height_ / 2;
 }
 
 bool PdfLayout::begins_block(const PdfLine& line) const
 {
+    if (level_ > 0) return begins_after_heading(line);
+    if (last_.is_divided) return false;
+    if (begins_item(line.text)) return true;
+    const bool ends = ends_sentence(text_);
+    if (!line.is_measured() || !last_.is_measured()) return ends && (last_is_short_ || has_new_page_);
     constexpr double other_size = 1.4, blank_line = 1.45;
     const double larger = std::max(line.height(), last_.height()),
                  smaller = std::min(line.height(), last_.height());
-    if (level_ > 0) {
-        const std::string both = letters_of(text_) + letters_of(line.text);
-        if (!title_.empty()) return !letters_of(title_).ends_with(both) && !letters_of(title_).starts_with(both);
-        return larger > 1.15 * smaller || line.top - last_.top > 2 * larger;
-    }
-    if (begins_item(line.text) || !waiting_.empty()) return true;
     const bool is_elsewhere = has_new_page_ || line.top < last_.top - height_ || column_of(line) != last_column_;
-    if (is_elsewhere) return ends_sentence(text_) || larger > other_size * smaller;
+    if (is_elsewhere) return ends || larger > other_size * smaller;
     const double blank = std::max(blank_line * leading_, 1.9 * height_);
     if (line.top - last_.top > blank || larger > 2 * smaller) return true;
     const double margin = columns_[last_column_].left;
     const bool is_indented = line.left > margin + 0.8 * height_ && last_.left < margin + 0.4 * height_;
-    return (is_indented && !begins_item(text_)) || (is_short(last_) && ends_sentence(text_));
+    return (is_indented && !begins_item(text_)) || (last_is_short_ && ends);
 }
 
-// The section of the outline whose title the line is, or begins.
-const SectionMark* PdfLayout::section_of(const PdfPage& page, const std::string& line) const
+// A heading of the outline goes on as long as its title does, a guessed one in letters of the same size.
+bool PdfLayout::begins_after_heading(const PdfLine& line) const
 {
-    constexpr size_t longest_number = 12, enough = 8; // letters
-    const std::string letters = letters_of(line);
-    for (const SectionMark& section : page.sections) {
-        const std::string title = letters_of(section.title);
-        if (title.empty() || letters.empty()) continue;
-        const bool is_all = letters.ends_with(title) && letters.size() - title.size() <= longest_number;
-        const bool is_beginning = letters.size() >= enough && title.starts_with(letters);
-        if (is_all || is_beginning) return &section;
+    if (!title_.empty()) {
+        const std::string title = letters_of(title_), both = letters_of(text_) + letters_of(line.text);
+        return !title.ends_with(both) && !title.starts_with(both);
     }
-    return nullptr;
+    const double larger = std::max(line.height(), last_.height()),
+                 smaller = std::min(line.height(), last_.height());
+    const bool is_elsewhere = has_new_page_ || line.top < last_.top - height_ || column_of(line) != last_column_;
+    return is_elsewhere || larger > 1.15 * smaller || line.top - last_.top > 2 * larger;
 }
 
 int PdfLayout::guessed_level(const PdfLine& line) const
@@ -256,34 +337,41 @@ int PdfLayout::guessed_level(const PdfLine& line) const
     return line.height() > much_larger * height_ ? 1 : line.height() > larger * height_ ? 2 : 0;
 }
 
-void PdfLayout::begin_block(const PdfPage& page, const PdfLine& line)
+void PdfLayout::begin_block(const PdfLine& line, const SectionMark* section)
 {
     end_block();
-    if (const SectionMark* section = section_of(page, line.text)) {
-        level_ = section->level;
-        title_ = section->title;
-    } else {
-        level_ = guessed_level(line);
-        title_.clear();
-    }
-    if (has_new_page_) pages_.push_back({0, new_page_});
-    has_new_page_ = false;
+    write_waiting_sections();
+    level_ = section ? section->level : guessed_level(line);
+    title_ = section ? section->title : "";
+    begin_page_in_block();
     text_ = line.text;
 }
 
-void PdfLayout::join(const PdfLine& line, std::string_view separator)
+void PdfLayout::join(const PdfLine& line)
 {
-    text_ += separator;
+    const bool is_elsewhere = has_new_page_ || column_of(line) != last_column_;
+    const bool goes_on = !text_.empty() && !line.text.empty() && is_small_letter(line.text.front());
+    if (last_.is_divided) {
+        if (!goes_on || !is_small_letter(text_.back())) text_ += '-'; // one of the word, beside capitals and digits
+    } else if (is_elsewhere && goes_on && text_.size() > 1 && text_.ends_with('-') &&
+               is_small_letter(text_[text_.size() - 2])) {
+        text_.pop_back();
+    } else {
+        text_ += level_ == 0 && (last_is_short_ || has_leaders(text_)) ? '\n' : ' ';
+    }
+    begin_page_in_block();
+    text_ += line.text;
+}
+
+void PdfLayout::begin_page_in_block()
+{
     if (has_new_page_) pages_.push_back({text_.size(), new_page_});
     has_new_page_ = false;
-    text_ += line.text;
 }
 
 void PdfLayout::end_block()
 {
     if (text_.empty()) return;
-    for (const SectionMark& section : std::exchange(waiting_, {}))
-        writer_.section(section.level, section.title);
     if (level_ > 0) {
         for (const PageMark& page : pages_)
             writer_.page(page.label);
@@ -294,6 +382,12 @@ void PdfLayout::end_block()
     text_.clear();
     pages_.clear();
     level_ = 0;
+}
+
+void PdfLayout::write_waiting_sections()
+{
+    for (const SectionMark& section : std::exchange(waiting_, {}))
+        writer_.section(section.level, section.title);
 }
 
 } // namespace palimpsest::reader

@@ -97,12 +97,14 @@ ErrorCode code_of(DocumentProblem problem)
     return ErrorCode::UnreadableDocument;
 }
 
-// Waits at most a second for a process that has closed its output: one that ends does so at once.
+// Waits at most five seconds for a process that has closed its output: one that ends does so when its memory is
+// freed.
 bool ends_soon(pid_t process, int& status)
 {
-    constexpr int attempts = 1000;
+    constexpr int attempts = 5000;
     for (int i = 0; process > 0 && i < attempts; ++i) {
-        if (waitpid(process, &status, WNOHANG) == process) return true;
+        const pid_t ended = waitpid(process, &status, WNOHANG);
+        if (ended != 0) return ended == process;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <fcntl.h>
 #include <filesystem>
@@ -210,6 +211,7 @@ bool Document::is_for_reader(const std::string& head) const
     while (file.read(part.data(), static_cast<std::streamsize>(part.size())), file.gcount() > 0) {
         const std::string_view read(part.data(), static_cast<size_t>(file.gcount()));
         if (!is_ascii(read)) return !looks_like_utf8(read);
+        if (stop_.stop_requested()) throw stopped();
     }
     return false;
 }
@@ -229,6 +231,7 @@ void Document::begin_reader()
     while (true) {
         if (stop_.stop_requested()) throw stopped();
         const ssize_t bytes = pread(file.get(), part.data(), part.size(), static_cast<off_t>(read_));
+        if (bytes < 0 && errno == EINTR) continue;
         if (bytes < 0) refuse(Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
         if (bytes == 0) break;
         read_ += static_cast<uint64_t>(bytes);

@@ -16,7 +16,7 @@ constexpr double width = 400, height = 600, left = 50, leading = 12, letters = 9
 class Page {
 public:
     explicit Page(const std::string& label)
-        : page_{.label = label, .width = width, .height = height, .lines = {}, .sections = {}}
+        : page_{.number = 0, .label = label, .width = width, .height = height, .lines = {}, .sections = {}}
     {
     }
 
@@ -35,7 +35,12 @@ public:
     }
     Page& at(const std::string& text, double x, double y, double size = letters)
     {
-        page_.lines.push_back({text, x, y, x + letter_width * static_cast<double>(text.size()), y + size});
+        page_.lines.push_back({.text = text,
+                               .is_divided = false,
+                               .left = x,
+                               .top = y,
+                               .right = x + letter_width * static_cast<double>(text.size()),
+                               .bottom = y + size});
         return *this;
     }
     Page& section(int level, const std::string& title)
@@ -61,8 +66,9 @@ std::string laid_out(const std::vector<Page>& pages, bool has_outline = true)
             heads.count(lines);
         }
         PdfLayout layout(has_outline, writer);
-        for (const Page& page : pages) {
-            PdfPage without = page.get();
+        for (size_t i = 0; i < pages.size(); ++i) {
+            PdfPage without = pages[i].get();
+            without.number = static_cast<int>(i);
             heads.remove(without);
             layout.write(without);
         }
@@ -121,6 +127,23 @@ TEST_CASE("running heads and page numbers are left out")
             (i == 1 ? "<" : "\n\n<") + std::to_string(i) + ">" + full + " " + static_cast<char>('a' + i) + ".";
     }
     CHECK(laid_out(pages) == expected);
+    // A chapter's title is its heading where the chapter begins, and the head of its other pages.
+    std::vector<Page> chapter;
+    for (int i = 1; i <= 4; ++i)
+        chapter.push_back(Page(std::to_string(i))
+                              .at("The Harbour", left, 30)
+                              .line("words " + std::string(1, static_cast<char>('a' + i)) + "."));
+    chapter[0].section(1, "The Harbour");
+    CHECK(laid_out(chapter) ==
+          "<1>{1 The Harbour}The Harbour\n\nwords b.\n\n<2>words c.\n\n<3>words d.\n\n<4>words e.");
+    // Rows of numbers are no running heads, nor is a number that does not count the pages.
+    std::vector<Page> rows;
+    for (int i = 1; i <= 4; ++i)
+        rows.push_back(Page(std::to_string(i))
+                           .at("12 34 5" + std::to_string(i), left, 30)
+                           .at(std::to_string(7 * i), left, 45)
+                           .line("end."));
+    CHECK_THAT(laid_out(rows), Catch::Contains("12 34 53") && Catch::Contains("21"));
     // What repeats far apart is no running head, such as the number of a chapter.
     std::vector<Page> chapters;
     for (int i = 1; i <= 12; ++i) {
@@ -143,6 +166,48 @@ TEST_CASE("the outline's titles are headings where they stand, or begin sections
                         .line("^text.")}) ==
           "<1>{1 A title that takes two lines here}A title that takes two lines here\n\ntext.");
     CHECK(laid_out({Page("1").section(1, "Elsewhere").line("text.")}) == "{1 Elsewhere}<1>text.");
+    CHECK(laid_out({Page("1").line("one."), Page("2").section(1, "Unseen").line("two.")}) ==
+          "<1>one.\n\n{1 Unseen}<2>two.");
+    CHECK(laid_out({Page("1").section(1, "Big").line("Big"), Page("2").section(2, "Unseen").line("two.")}) ==
+          "<1>{1 Big}Big\n\n{2 Unseen}<2>two.");
+    CHECK(laid_out({Page("1").line("one."), Page("2").section(1, "Last")}) == "<1>one.\n\n{1 Last}");
+    // A line of the text that only ends like a title is none, and a title is one heading.
+    CHECK(laid_out({Page("1").section(1, "War").line("#War").line("^the last war").line("War")})
+              .starts_with("<1>{1 War}War\n\nthe last war"));
+}
+
+TEST_CASE("words that were divided are joined")
+{
+    std::vector<PdfPage> pages{Page("1").line(full).line("exam").line("ple.").get()};
+    pages[0].lines[1].is_divided = true;
+    const auto text = [&] {
+        return written([&](TextWriter& writer) {
+            PdfLayout layout(true, writer);
+            for (const PdfPage& page : pages)
+                layout.write(page);
+            layout.finish();
+        });
+    };
+    CHECK(text() == "<1>" + full + " example.");
+    pages[0].lines[1].text = "AMC", pages[0].lines[2].text = "TXT.";
+    CHECK(text() == "<1>" + full + " AMC-TXT.");
+    pages = {Page("1").line(full).line(full.substr(0, 30) + " exam-").get(), Page("2").line("ple.").get()};
+    CHECK(text() == "<1>" + full + " " + full.substr(0, 30) + " exam<2>ple.");
+}
+
+TEST_CASE("lines whose place is not known are joined by their words")
+{
+    PdfPage page{.number = 0, .label = "1", .width = width, .height = height, .lines = {}, .sections = {}};
+    for (const char* line : {"a line that is as long as every line", "and the next one that is as long too",
+                             "its end.", "another line that is as long as many"})
+        page.lines.push_back({.text = line});
+    CHECK(written([&](TextWriter& writer) {
+              PdfLayout layout(true, writer);
+              layout.write(page);
+              layout.finish();
+          }) == "<1>a line that is as long as every line and the next one that is as long too its end.\n\nanother "
+                "line that "
+                "is as long as many");
 }
 
 TEST_CASE("without an outline, large letters are headings")
