@@ -433,17 +433,19 @@ private Q_SLOTS:
             try {
                 storage::Document(file.fileName().toStdString(), nothing).next(block);
                 return QString();
-            } catch (const Error& error) {
-                return QString::fromStdString(error.text().english());
+            } catch (const Error& error) { // a file of a known format may be damaged
+                const bool is_unknown = error.code() == ErrorCode::UnsupportedDocument;
+                return is_unknown ? QString::fromStdString(error.text().english()) : QString();
             }
         };
         QStringList offered;
         for (auto match = QRegularExpression("\\*(\\.\\w+)").globalMatch(filters.first()); match.hasNext();)
             offered << match.next().captured(1);
-        QVERIFY(offered.contains(".txt") && offered.contains(".md"));
+        for (const char* ending : {".txt", ".md", ".pdf", ".epub", ".docx", ".odt", ".html"})
+            QVERIFY2(offered.contains(ending), ending);
         for (const QString& ending : offered)
             QVERIFY2(refused_as(ending).isEmpty(), qPrintable(ending + ": " + refused_as(ending)));
-        for (const char* ending : {".pdf", ".epub", ".docx", ".html", ".htm", ".odt", ".rtf", ".zip"}) {
+        for (const char* ending : {".rtf", ".zip", ".png", ".db"}) {
             QVERIFY2(!refused_as(ending).isEmpty(), ending);
             QVERIFY2(!offered.contains(ending), ending);
         }
