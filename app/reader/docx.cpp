@@ -94,7 +94,7 @@ bool arranges_page(const pugi::xml_node& table)
     return true;
 }
 
-// What an element within a run stands for; empty for other elements.
+// Returns the text of an element of a run, such as a tab or a line break; empty for elements without text.
 std::string text_of_run_part(const pugi::xml_node& node, std::string_view name)
 {
     if (name == "t") return text_of(node);
@@ -161,7 +161,8 @@ private:
             paragraph.list_level = numbering->level + 1;
             // An empty paragraph is no item.
             if (!text_of(node).empty()) paragraph.marker = styles_.next_marker(*numbering);
-            if (!paragraph.marker.empty()) list_ = numbering->list; // without a marker, an item goes on
+            if (!paragraph.marker.empty())
+                list_ = numbering->list; // a paragraph without a marker continues the item
             paragraph.list = list_;
         }
         open_.push_back(std::move(paragraph));

@@ -1,4 +1,4 @@
-// What the styles and the numbering of a Word document say about paragraphs.
+// Heading levels and list numbers of paragraphs, from the styles and the numbering of a Word document.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ public:
     // Either may be null. REQUIRES: both outlive this.
     DocxStyles(const pugi::xml_node& styles, const pugi::xml_node& numbering);
 
-    // Of a paragraph with these properties (w:pPr).
+    // `properties`: the element w:pPr of the paragraph.
     int heading_level(const pugi::xml_node& properties) const; // 0: no heading
     std::optional<NumberingOf> numbering(const pugi::xml_node& properties) const;
     // Counts the item, and returns its marker: "- ", "2.1 ".

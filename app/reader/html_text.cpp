@@ -37,7 +37,7 @@ bool is_block(std::string_view name)
                       "td",      "tfoot",   "th",    "thead",      "tr",      "ul"});
 }
 
-// What stands around the main text of a page.
+// Navigation, side columns and footers of a web page.
 bool is_around_text(const GumboNode& node)
 {
     const std::string_view role = attribute(node, "role");

@@ -21,7 +21,7 @@ using palimpsest::reader::Problem;
 using palimpsest::reader::TextWriter;
 using palimpsest::storage::DocumentProblem;
 
-// Writes all of it, or ends this process: nobody reads the text any more.
+// Writes the whole message. Ends this process if the pipe is closed, because nobody reads the text any more.
 void write_frame(const palimpsest::storage::ReaderFrame& frame)
 {
     const std::string bytes = encoded(frame);

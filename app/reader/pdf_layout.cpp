@@ -44,7 +44,7 @@ std::string without_numbers(std::string_view line)
     return out;
 }
 
-// What two spellings of a title have in common.
+// Letters and digits in lower case, so that titles compare equal despite other spaces and punctuation.
 std::string letters_of(std::string_view text)
 {
     std::string out;
@@ -86,8 +86,9 @@ bool begins_item(std::string_view text)
            text[digits + 1] == ' ';
 }
 
-// What a line has in common with those of other pages: its words without numbers, or, for a line that is only a
-// number, how far it is ahead of the page. Empty for what may be a row of a table.
+// The form by which a running head is recognised on other pages: the words of the line with "#" for numbers. A line
+// that is only a number has the difference to its page's index instead. Empty for a row of several numbers, which
+// may belong to a table.
 std::string form_of(std::string_view line, int page)
 {
     std::string form = without_numbers(line);
@@ -315,7 +316,8 @@ bool PdfLayout::begins_block(const PdfLine& line) const
     return (is_indented && !begins_item(text_)) || (last_is_short_ && ends);
 }
 
-// A heading of the outline goes on as long as its title does, a guessed one in letters of the same size.
+// Whether the line is not part of the open heading. A heading from the outline may have several lines, which
+// together spell its title; the lines of a guessed heading have letters of the same size.
 bool PdfLayout::begins_after_heading(const PdfLine& line) const
 {
     if (!title_.empty()) {

@@ -12,7 +12,7 @@ namespace palimpsest::reader {
 
 struct PdfLine {
     std::string text;        // UTF-8
-    bool is_divided = false; // its last word goes on in the next line, after a hyphen that is not part of the text
+    bool is_divided = false; // its last word continues in the next line; `text` lacks the hyphen
     // In points, from the page's top left corner. 0 if they are not known.
     double left = 0, top = 0, right = 0, bottom = 0;
 

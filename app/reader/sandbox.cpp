@@ -47,7 +47,8 @@ void limit_resources()
     limit(RLIMIT_AS, 2048 * mebibyte);  // and its programs and mapped files
 }
 
-// What the newest version of Landlock can forbid; the header of an older system lacks some of it.
+// The attributes of a Landlock ruleset in version 6 of the interface. The header of an older system has only the
+// first.
 struct LandlockRules {
     uint64_t files, network, scopes;
 };
@@ -70,8 +71,8 @@ bool forbid_files()
     return is_done;
 }
 
-// For memory, threads that exist, time, and what is open. Everything else fails with EPERM, so that a library that
-// looks for a configuration file goes on without it.
+// System calls that use memory, existing threads, the clock, and files that are open already. All others fail with
+// EPERM, which a library that looks for a configuration file treats like a missing file.
 constexpr int allowed_calls[] = {
     SCMP_SYS(read),
     SCMP_SYS(pread64),

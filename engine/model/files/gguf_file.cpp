@@ -7,7 +7,7 @@
 
 #include "engine/model/config/limits.h"
 #include "engine/model/files/byte_cursor.h"
-#include "engine/model/files/utf8_check.h"
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/checked.h"
 
 namespace palimpsest::engine {

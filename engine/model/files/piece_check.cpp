@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/model/config/limits.h"
-#include "engine/model/files/utf8_check.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine {
 namespace {

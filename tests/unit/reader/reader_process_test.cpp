@@ -10,7 +10,7 @@
 
 #include "storage/interrupted.h"
 #include "tests/support/catch.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/fixtures/scratch_folder.h"
 
 namespace palimpsest::tests {
 
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    ScratchFolder folder_;
+    test::ScratchFolder folder_;
     int file_ = -1;
 };
 
