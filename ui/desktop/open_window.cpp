@@ -17,7 +17,7 @@ int open_window(int& argc, char** argv, const QString& version, const QStringLis
     QApplication::setApplicationName(QStringLiteral("palimpsest"));
     QApplication::setApplicationDisplayName(QString());
     QApplication::setApplicationVersion(version);
-    QGuiApplication::setDesktopFileName(QStringLiteral("palimpsest"));
+    QGuiApplication::setDesktopFileName(qEnvironmentVariable("FLATPAK_ID", QStringLiteral("palimpsest")));
     QApplication::setWindowIcon(program_icon());
 
     PreferenceStore store;
