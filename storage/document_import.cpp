@@ -89,7 +89,7 @@ void Import::put(DocumentBlock kind, int64_t index, std::span<const std::byte> r
         insert.bind(5, hash64(raw));
         insert.bindNoCopy(6, stored.data(), static_cast<int>(stored.size()));
         insert.exec();
-        put_sections();
+        put_structure();
     });
     db_.count_written(stored.size());
 }
@@ -99,31 +99,60 @@ void Import::add_section(const Section& section)
     sections_.push_back(section);
 }
 
-void Import::put_sections()
+void Import::add_page(const Page& page)
+{
+    pages_.push_back(page);
+}
+
+void Import::put_structure()
 {
     for (const Section& section : sections_) {
         auto insert = db_.statement(
-            "INSERT INTO sections(document, idx, title, first_token, first_byte) VALUES(?, ?, ?, ?, ?)");
+            "INSERT INTO sections(document, idx, title, first_token, first_byte, level) VALUES(?, ?, ?, ?, ?, ?)");
         insert.bind(1, id_);
         insert.bind(2, sections_stored_++);
         insert.bind(3, section.title);
         insert.bind(4, static_cast<int64_t>(section.first_token));
         insert.bind(5, static_cast<int64_t>(section.first_byte));
+        insert.bind(6, section.level);
         insert.exec();
     }
     sections_.clear();
+    for (const Page& page : pages_) {
+        auto insert =
+            db_.statement("INSERT INTO pages(document, idx, label, first_token, first_byte) VALUES(?, ?, ?, ?, ?)");
+        insert.bind(1, id_);
+        insert.bind(2, pages_stored_++);
+        insert.bind(3, page.label);
+        insert.bind(4, static_cast<int64_t>(page.first_token));
+        insert.bind(5, static_cast<int64_t>(page.first_byte));
+        insert.exec();
+    }
+    pages_.clear();
+}
+
+void Import::put_metadata(const DocumentInfo& info)
+{
+    if (info.format.empty() && info.author.empty() && info.language.empty()) return;
+    auto insert = db_.statement("INSERT INTO metadata(document, format, author, language) VALUES(?, ?, ?, ?)");
+    insert.bind(1, id_);
+    insert.bind(2, info.format);
+    insert.bind(3, info.author);
+    insert.bind(4, info.language);
+    insert.exec();
 }
 
 std::optional<int64_t> Import::finish(const DocumentInfo& info, const std::function<bool()>& go_on)
 {
     if (!text_.empty()) put_text();
     if (!ids_.empty()) put_tokens();
-    db_.transaction([&] { put_sections(); });
+    db_.transaction([&] { put_structure(); });
     if (!PassageIndex(db_).build(id_, [&](uint64_t) { return !go_on || go_on(); })) return std::nullopt;
     db_.transaction([&] {
-        auto update =
-            db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
-                          "nul_characters = ?, source_bytes = ?, source_hash = ?, complete = 1 WHERE id = ?");
+        auto update = db_.statement(
+            "UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
+            "nul_characters = ?, source_bytes = ?, source_hash = ?, title = coalesce(nullif(?, ''), title), "
+            "complete = 1 WHERE id = ?");
         update.bind(1, static_cast<int64_t>(bytes_));
         update.bind(2, static_cast<int64_t>(info.words));
         update.bind(3, static_cast<int64_t>(tokens_));
@@ -131,8 +160,10 @@ std::optional<int64_t> Import::finish(const DocumentInfo& info, const std::funct
         update.bind(5, static_cast<int64_t>(info.nul_characters));
         update.bind(6, info.source_bytes);
         update.bind(7, info.source_hash);
-        update.bind(8, id_);
+        update.bind(8, info.title);
+        update.bind(9, id_);
         update.exec();
+        put_metadata(info);
     });
     finished_ = true;
     return id_;

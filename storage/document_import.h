@@ -27,9 +27,12 @@ public:
 
     void add_text(std::string_view clean);
     void add_tokens(std::span<const engine::EncodedToken> tokens); // `end`: byte offset in the cleaned text
-    void add_section(const Section& section);                      // stored with the next block, or by finish
-    // Indexes the passages, then makes the document visible. Uses words, invalid_sequences, nul_characters,
-    // source_bytes and source_hash of `info`. Returns the document's id; nullopt if `go_on`, which is called now
+    // Both are stored with the next block, or by finish.
+    void add_section(const Section& section);
+    void add_page(const Page& page);
+    // Indexes the passages, then makes the document visible. Uses title, words, invalid_sequences,
+    // nul_characters, source_bytes, source_hash, format, author and language of `info`; an empty title changes
+    // nothing. Returns the document's id; nullopt if `go_on`, which is called now
     // and then while indexing, returned false.
     std::optional<int64_t> finish(const DocumentInfo& info, const std::function<bool()>& go_on);
     int64_t finish(const DocumentInfo& info) { return *finish(info, {}); }
@@ -38,7 +41,8 @@ private:
     void put_text();
     void put_tokens();
     void put(DocumentBlock kind, int64_t index, std::span<const std::byte> raw);
-    void put_sections(); // within a transaction
+    void put_structure(); // within a transaction
+    void put_metadata(const DocumentInfo& info);
 
     Database& db_;
     int64_t id_ = 0;
@@ -47,7 +51,8 @@ private:
     std::vector<uint32_t> ids_;
     std::vector<std::byte> lengths_; // varints, one per token in ids_
     std::vector<Section> sections_;  // not stored yet
-    int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0;
+    std::vector<Page> pages_;        // likewise
+    int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0, pages_stored_ = 0;
     uint64_t bytes_ = 0, tokens_ = 0, last_end_ = 0;
     uint64_t block_start_ = 0; // byte offset in the text of the first token in ids_
 };

@@ -27,15 +27,20 @@ DocumentInfo document_info(SQLite::Statement& row)
             .nul_characters = number(8),
             .source_bytes = row.getColumn(9).getInt64(),
             .source_hash = row.getColumn(10).getInt64(),
-            .created_ms = row.getColumn(11).getInt64()};
+            .created_ms = row.getColumn(11).getInt64(),
+            .format = row.getColumn(12).getString(),
+            .author = row.getColumn(13).getString(),
+            .language = row.getColumn(14).getString()};
 }
 
 constexpr const char* select_one =
     "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
-    "source_hash, created_ms FROM documents WHERE complete = 1 AND id = ?";
+    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, '') FROM documents "
+    "LEFT JOIN metadata ON metadata.document = documents.id WHERE complete = 1 AND id = ?";
 constexpr const char* select_all =
     "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
-    "source_hash, created_ms FROM documents WHERE complete = 1 ORDER BY id";
+    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, '') FROM documents "
+    "LEFT JOIN metadata ON metadata.document = documents.id WHERE complete = 1 ORDER BY id";
 
 } // namespace
 
@@ -214,11 +219,27 @@ std::vector<Section> Library::sections(int64_t document)
 {
     return db_.guarded([&] {
         std::vector<Section> all;
-        auto query =
-            db_.statement("SELECT title, first_token, first_byte FROM sections WHERE document = ? ORDER BY idx");
+        auto query = db_.statement(
+            "SELECT title, first_token, first_byte, level FROM sections WHERE document = ? ORDER BY idx");
         query.bind(1, document);
         while (query.executeStep())
             all.push_back({.title = query.getColumn(0).getString(),
+                           .first_token = static_cast<uint64_t>(query.getColumn(1).getInt64()),
+                           .first_byte = static_cast<uint64_t>(query.getColumn(2).getInt64()),
+                           .level = query.getColumn(3).getInt()});
+        return all;
+    });
+}
+
+std::vector<Page> Library::pages(int64_t document)
+{
+    return db_.guarded([&] {
+        std::vector<Page> all;
+        auto query =
+            db_.statement("SELECT label, first_token, first_byte FROM pages WHERE document = ? ORDER BY idx");
+        query.bind(1, document);
+        while (query.executeStep())
+            all.push_back({.label = query.getColumn(0).getString(),
                            .first_token = static_cast<uint64_t>(query.getColumn(1).getInt64()),
                            .first_byte = static_cast<uint64_t>(query.getColumn(2).getInt64())});
         return all;

@@ -11,6 +11,7 @@
 #include "engine/text/document_encoder.h"
 #include "storage/database.h"
 #include "storage/document_blocks.h"
+#include "storage/document_structure.h"
 
 namespace palimpsest::storage {
 
@@ -27,12 +28,8 @@ struct DocumentInfo {
     int64_t source_bytes = -1; // size of the original file, before cleaning; -1: unknown
     int64_t source_hash = 0;   // XXH3-64 of the original file
     int64_t created_ms = 0;
-};
-
-struct Section {
-    std::string title{};
-    uint64_t first_token = 0;
-    uint64_t first_byte = 0;
+    std::string format{};             // as a user calls it: "EPUB"; empty: not known
+    std::string author{}, language{}; // as the document says; empty: it does not
 };
 
 // Deletes the documents that meet an SQL condition, in which ?1 is `parameter`, with their passages and the words
@@ -60,6 +57,7 @@ public:
     // Bytes [first, end) of the cleaned text; fewer at its end.
     std::string text(int64_t document, uint64_t first, uint64_t end);
     std::vector<Section> sections(int64_t document);
+    std::vector<Page> pages(int64_t document); // empty if it has none
     // Reads all blocks and checks their number and checksums. Returns the number of tokens.
     uint64_t verify(int64_t document);
 

@@ -36,11 +36,13 @@ std::string data_of(const Provenance& from)
                 {"budget", from.budget},
                 {"sources", std::move(sources)},
                 {"sources_alone", from.is_from_sources_alone}};
-    if (const auto& quote = from.quote)
+    if (const auto& quote = from.quote) {
         all["quote"] = {{"text", quote->text},
                         {"place", quote->place},
                         {"tokens", json_of(quote->range)},
                         {"unsupported", quote->unsupported}};
+        if (!quote->page.empty()) all["quote"]["page"] = quote->page;
+    }
     // A model's answer may end within a character.
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -68,6 +70,7 @@ public:
             from.quote = QuotedSentence{.text = quote->at("text").get<std::string>(),
                                         .place = quote->at("place").get<std::string>(),
                                         .range = range(quote->at("tokens")),
+                                        .page = quote->value("page", std::string()),
                                         .unsupported = quote->at("unsupported").get<std::vector<std::string>>()};
         return is_possible_ ? std::optional(std::move(from)) : std::nullopt;
     }

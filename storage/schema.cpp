@@ -236,6 +236,31 @@ CREATE TABLE provenance(
 )sql",
      .as_read = R"sql(
 CREATE TEMP VIEW provenance AS SELECT 0 AS message, '' AS data, 0 AS hash WHERE 0;
+)sql"},
+    // 6 -> 7
+    {.sql = R"sql(
+ALTER TABLE sections ADD COLUMN level INTEGER NOT NULL DEFAULT 1; -- 1: not within another
+
+-- What documents say of themselves; empty: nothing.
+CREATE TABLE metadata(
+    document INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+    format   TEXT NOT NULL, -- as a user calls it: "EPUB"
+    author   TEXT NOT NULL,
+    language TEXT NOT NULL) STRICT;
+
+-- Pages as they are printed, of documents that have them. A page without text begins where the next one does.
+CREATE TABLE pages(
+    document    INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    idx         INTEGER NOT NULL,
+    label       TEXT NOT NULL,
+    first_token INTEGER NOT NULL,
+    first_byte  INTEGER NOT NULL,
+    PRIMARY KEY(document, idx)) STRICT;
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW sections AS SELECT *, 1 AS level FROM main.sections;
+CREATE TEMP VIEW metadata AS SELECT 0 AS document, '' AS format, '' AS author, '' AS language WHERE 0;
+CREATE TEMP VIEW pages AS SELECT 0 AS document, 0 AS idx, '' AS label, 0 AS first_token, 0 AS first_byte WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)

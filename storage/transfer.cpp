@@ -195,10 +195,20 @@ private:
                           "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                       .renamed = {}},
                      document, &documents_);
-                copy({.select = "SELECT 0, document, idx, title, first_token, first_byte FROM sections "
+                copy({.select = "SELECT 0, document, idx, title, first_token, first_byte, level FROM sections "
                                 "WHERE document = ?",
-                      .insert = "INSERT INTO sections(document, idx, title, first_token, first_byte) "
+                      .insert = "INSERT INTO sections(document, idx, title, first_token, first_byte, level) "
+                                "VALUES(?, ?, ?, ?, ?, ?)",
+                      .renamed = {{1, &documents_}}},
+                     document, nullptr);
+                copy({.select = "SELECT 0, document, idx, label, first_token, first_byte FROM pages "
+                                "WHERE document = ?",
+                      .insert = "INSERT INTO pages(document, idx, label, first_token, first_byte) "
                                 "VALUES(?, ?, ?, ?, ?)",
+                      .renamed = {{1, &documents_}}},
+                     document, nullptr);
+                copy({.select = "SELECT 0, document, format, author, language FROM metadata WHERE document = ?",
+                      .insert = "INSERT INTO metadata(document, format, author, language) VALUES(?, ?, ?, ?)",
                       .renamed = {{1, &documents_}}},
                      document, nullptr);
             });

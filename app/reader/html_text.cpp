@@ -37,14 +37,6 @@ bool is_block(std::string_view name)
                       "td",      "tfoot",   "th",    "thead",      "tr",      "ul"});
 }
 
-// Navigation, side columns and footers of a web page.
-bool is_around_text(const GumboNode& node)
-{
-    const std::string_view role = attribute(node, "role");
-    return is_one_of(element_name(node), {"nav", "footer", "aside"}) ||
-           is_one_of(role, {"navigation", "banner", "contentinfo", "complementary", "search"});
-}
-
 bool is_hidden(const GumboNode& node)
 {
     if (gumbo_get_attribute(&node.v.element.attributes, "hidden")) return true;
@@ -108,10 +100,24 @@ bool is_note_mark(const GumboNode& node)
     return !text.empty() && text.front() >= '0' && text.front() <= '9';
 }
 
-// A link from a note back to the text.
+// A link from a note back to the text, or from a heading to itself.
 bool is_back_link(const GumboNode& node)
 {
-    return element_name(node) == "a" && (has_type(node, "backlink") || has_class(node, "footnote-back"));
+    if (element_name(node) != "a") return false;
+    if (has_class(node, "headerlink")) return true;
+    if (!has_type(node, "backlink") && !has_class(node, "footnote-back")) return false;
+    const std::string text = text_in(node); // some programs make the number of the note the link
+    return text.empty() || text.front() < '0' || text.front() > '9';
+}
+
+// Navigation, side columns and footers of a web page.
+bool is_around_text(const GumboNode& node)
+{
+    const std::string_view role = attribute(node, "role"), name = element_name(node);
+    const bool has_notes = name == "aside" && (has_type(node, "footnote") || has_type(node, "endnotes") ||
+                                               has_class(node, "footnote-list") || has_class(node, "footnote"));
+    return (is_one_of(name, {"nav", "footer", "aside"}) && !has_notes) ||
+           is_one_of(role, {"navigation", "banner", "contentinfo", "complementary", "search"});
 }
 
 int heading_level_of(std::string_view name)
@@ -246,11 +252,18 @@ private:
     static List list(const GumboNode& node, std::string_view name)
     {
         if (name != "ol") return {};
-        return {.style = style_of(attribute(node, "type")), .number = number_in(attribute(node, "start"), 1)};
+        return {.style = style_of(node), .number = number_in(attribute(node, "start"), 1)};
     }
 
-    static NumberStyle style_of(std::string_view type)
+    static NumberStyle style_of(const GumboNode& node)
     {
+        const std::string_view type = attribute(node, "type"), style = attribute(node, "style");
+        constexpr std::pair<std::string_view, NumberStyle> styles[] = {
+            {"lower-alpha", NumberStyle::LowerLetter}, {"lower-latin", NumberStyle::LowerLetter},
+            {"upper-alpha", NumberStyle::UpperLetter}, {"upper-latin", NumberStyle::UpperLetter},
+            {"lower-roman", NumberStyle::LowerRoman},  {"upper-roman", NumberStyle::UpperRoman}};
+        for (const auto& [name, number_style] : styles)
+            if (style.find(name) != style.npos) return number_style;
         if (type == "a") return NumberStyle::LowerLetter;
         if (type == "A") return NumberStyle::UpperLetter;
         if (type == "i") return NumberStyle::LowerRoman;

@@ -179,14 +179,17 @@ bool RunningHeads::is_running(const std::string& line, int page) const
 
 void RunningHeads::remove(PdfPage& page) const
 {
-    constexpr double end_of_page = 0.15; // of its height
+    constexpr double end_of_page = 0.15, end_of_number = 0.25; // of its height
     const std::vector<const SectionMark*> headings = headings_of(page);
     std::vector<PdfLine> kept;
     const std::vector<size_t> ends = end_lines(page.lines.size());
     for (size_t i = 0; i < page.lines.size(); ++i) {
         const PdfLine& line = page.lines[i];
-        const bool may_be_at_end = !line.is_measured() || line.bottom < end_of_page * page.height ||
-                                   line.top > (1 - end_of_page) * page.height;
+        // A small page may have wide margins. A line that is only a number is safe to look for farther in.
+        const double end =
+            line.text.find_first_not_of("0123456789ivxlc") == line.text.npos ? end_of_number : end_of_page;
+        const bool may_be_at_end =
+            !line.is_measured() || line.bottom < end * page.height || line.top > (1 - end) * page.height;
         const bool is_head = may_be_at_end && !headings[i] && std::ranges::find(ends, i) != ends.end() &&
                              is_running(line.text, page.number);
         if (!is_head) kept.push_back(line);
@@ -253,8 +256,7 @@ bool PdfLayout::is_short(const PdfLine& line) const
 void PdfLayout::write(const PdfPage& page)
 {
     measure(page);
-    new_page_ = page.label;
-    has_new_page_ = true;
+    new_pages_.push_back(page.label);
     const std::vector<const SectionMark*> headings = headings_of(page);
     for (const SectionMark& section : page.sections)
         if (std::ranges::find(headings, &section) == headings.end()) waiting_.push_back(section);
@@ -265,6 +267,8 @@ void PdfLayout::write(const PdfPage& page)
 void PdfLayout::finish()
 {
     end_block();
+    for (const std::string& label : new_pages_)
+        writer_.page(label);
     write_waiting_sections();
 }
 
@@ -289,7 +293,7 @@ void PdfLayout::add(const PdfLine& line, const SectionMark* section)
 // Whether the text is on the same line of the page as the last: a raised letter, or another font.
 bool PdfLayout::goes_on_beside(const PdfLine& line) const
 {
-    if (text_.empty() || has_new_page_ || !line.is_measured() || !last_.is_measured()) return false;
+    if (text_.empty() || !new_pages_.empty() || !line.is_measured() || !last_.is_measured()) return false;
     if (column_of(line) != last_column_ || line.left - last_.right > 3 * height_) return false;
     constexpr double tallest = 3; // of usual lines; taller ones are turned
     if (std::max(line.height(), last_.height()) > tallest * height_) return false;
@@ -303,11 +307,12 @@ bool PdfLayout::begins_block(const PdfLine& line) const
     if (last_.is_divided) return false;
     if (begins_item(line.text)) return true;
     const bool ends = ends_sentence(text_);
-    if (!line.is_measured() || !last_.is_measured()) return ends && (last_is_short_ || has_new_page_);
+    if (!line.is_measured() || !last_.is_measured()) return ends && (last_is_short_ || !new_pages_.empty());
     constexpr double other_size = 1.4, blank_line = 1.45;
     const double larger = std::max(line.height(), last_.height()),
                  smaller = std::min(line.height(), last_.height());
-    const bool is_elsewhere = has_new_page_ || line.top < last_.top - height_ || column_of(line) != last_column_;
+    const bool is_elsewhere =
+        !new_pages_.empty() || line.top < last_.top - height_ || column_of(line) != last_column_;
     if (is_elsewhere) return ends || larger > other_size * smaller;
     const double blank = std::max(blank_line * leading_, 1.9 * height_);
     if (line.top - last_.top > blank || larger > 2 * smaller) return true;
@@ -326,7 +331,8 @@ bool PdfLayout::begins_after_heading(const PdfLine& line) const
     }
     const double larger = std::max(line.height(), last_.height()),
                  smaller = std::min(line.height(), last_.height());
-    const bool is_elsewhere = has_new_page_ || line.top < last_.top - height_ || column_of(line) != last_column_;
+    const bool is_elsewhere =
+        !new_pages_.empty() || line.top < last_.top - height_ || column_of(line) != last_column_;
     return is_elsewhere || larger > 1.15 * smaller || line.top - last_.top > 2 * larger;
 }
 
@@ -345,30 +351,35 @@ void PdfLayout::begin_block(const PdfLine& line, const SectionMark* section)
     write_waiting_sections();
     level_ = section ? section->level : guessed_level(line);
     title_ = section ? section->title : "";
-    begin_page_in_block();
+    begin_pages_in_block();
     text_ = line.text;
 }
 
 void PdfLayout::join(const PdfLine& line)
 {
-    const bool is_elsewhere = has_new_page_ || column_of(line) != last_column_;
+    constexpr std::string_view hyphen = "\xE2\x80\x90"; // U+2010, which the library does not take for a division
+    const bool is_elsewhere = !new_pages_.empty() || column_of(line) != last_column_;
     const bool goes_on = !text_.empty() && !line.text.empty() && is_small_letter(line.text.front());
     if (last_.is_divided) {
         if (!goes_on || !is_small_letter(text_.back())) text_ += '-'; // one of the word, beside capitals and digits
+    } else if (goes_on && text_.size() > hyphen.size() && text_.ends_with(hyphen) &&
+               is_small_letter(text_[text_.size() - hyphen.size() - 1])) {
+        text_.resize(text_.size() - hyphen.size());
     } else if (is_elsewhere && goes_on && text_.size() > 1 && text_.ends_with('-') &&
                is_small_letter(text_[text_.size() - 2])) {
         text_.pop_back();
     } else {
         text_ += level_ == 0 && (last_is_short_ || has_leaders(text_)) ? '\n' : ' ';
     }
-    begin_page_in_block();
+    begin_pages_in_block();
     text_ += line.text;
 }
 
-void PdfLayout::begin_page_in_block()
+void PdfLayout::begin_pages_in_block()
 {
-    if (has_new_page_) pages_.push_back({text_.size(), new_page_});
-    has_new_page_ = false;
+    for (std::string& label : new_pages_)
+        pages_.push_back({text_.size(), std::move(label)});
+    new_pages_.clear();
 }
 
 void PdfLayout::end_block()

@@ -70,19 +70,18 @@ private:
     void join(const PdfLine& line);
     void end_block();
     void write_waiting_sections();
-    void begin_page_in_block();
+    void begin_pages_in_block();
 
     bool has_outline_;
     TextWriter& writer_;
-    double middle_ = 0;               // of a page of two columns; 0: it has one
-    Column columns_[3];               // all of the page, its left and its right column
-    double leading_ = 0, height_ = 0; // usual distance of two lines, and their height
-    size_t usual_bytes_ = 0;          // of a line
-    std::string text_;                // of the block that is open
-    std::vector<PageMark> pages_;     // that begin in it
-    std::string new_page_;            // label of a page of which nothing was written yet
-    bool has_new_page_ = false;
-    PdfLine last_; // line of the block
+    double middle_ = 0;                  // of a page of two columns; 0: it has one
+    Column columns_[3];                  // all of the page, its left and its right column
+    double leading_ = 0, height_ = 0;    // usual distance of two lines, and their height
+    size_t usual_bytes_ = 0;             // of a line
+    std::string text_;                   // of the block that is open
+    std::vector<PageMark> pages_;        // that begin in it
+    std::vector<std::string> new_pages_; // labels of pages of which nothing was written yet
+    PdfLine last_;                       // line of the block
     size_t last_column_ = 0;
     bool last_is_short_ = false;
     int level_ = 0;                    // of the heading that is open; 0: none

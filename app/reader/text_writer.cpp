@@ -109,8 +109,14 @@ void TextWriter::section(int level, std::string_view title)
 
 void TextWriter::page(std::string_view label)
 {
-    separate(between_blocks);
-    mark_page(label);
+    waiting_pages_.emplace_back(label);
+    after_line_ = false;
+}
+
+void TextWriter::write_waiting_pages()
+{
+    for (const std::string& label : std::exchange(waiting_pages_, {}))
+        mark_page(label);
 }
 
 void TextWriter::mark_page(std::string_view label)
@@ -145,6 +151,7 @@ void TextWriter::line(std::string_view text)
 
 void TextWriter::raw(std::string_view text)
 {
+    write_waiting_pages();
     append(text);
 }
 
@@ -153,6 +160,7 @@ void TextWriter::separate(std::string_view separator)
     if (!is_separated_) append(separator);
     is_separated_ = true;
     after_line_ = false;
+    write_waiting_pages();
 }
 
 void TextWriter::append(std::string_view text)
@@ -187,6 +195,7 @@ void TextWriter::progress(uint64_t done, uint64_t all)
 
 void TextWriter::finish()
 {
+    write_waiting_pages();
     flush();
     sink_(storage::ReaderEnd{bytes_});
 }

@@ -40,7 +40,7 @@ public:
 
     void heading(int level, std::string_view title); // a block of its own, at which a section begins
     void section(int level, std::string_view title); // a section begins with the next block
-    void page(std::string_view label);               // with the next block
+    void page(std::string_view label); // with the next block; without text if another page or the end follows
     void block(std::string_view text, const std::vector<PageMark>& pages = {}); // a paragraph; pages begin in it
     void line(std::string_view text);   // as block, but on the line after the last one: of a list, table or verse
     void raw(std::string_view text);    // clean text as it is, for documents that are text already
@@ -56,12 +56,14 @@ public:
 private:
     void separate(std::string_view separator);
     void mark_page(std::string_view label);
+    void write_waiting_pages();
     void append(std::string_view text);
     void flush();
 
     Sink sink_;
-    std::string pending_; // not written yet
-    uint64_t bytes_ = 0;  // written
+    std::string pending_;                    // not written yet
+    std::vector<std::string> waiting_pages_; // labels of pages that begin with the next text
+    uint64_t bytes_ = 0;                     // written
     bool has_begun_ = false;
     bool is_separated_ = true; // from the text before
     bool after_line_ = false;  // the last text was a line()

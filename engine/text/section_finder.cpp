@@ -172,11 +172,11 @@ std::string_view SectionFinder::Line::trimmed() const
     return trim(text);
 }
 
-void SectionFinder::add(std::string_view title, uint64_t first_byte)
+void SectionFinder::add(int level, std::string_view title, uint64_t first_byte)
 {
     if (noted_ == most_headings) return;
     ++noted_;
-    found_.push_back({cut_title(title), first_byte, 0});
+    found_.push_back({level, cut_title(title), first_byte, 0});
 }
 
 void SectionFinder::push(std::string_view clean)
@@ -210,10 +210,10 @@ void SectionFinder::end_line()
 
 void SectionFinder::judge_plain()
 {
-    if (before_.waits && line_.blank()) note(before_, before_.trimmed());
+    if (before_.waits && line_.blank()) note(before_, 1, before_.trimmed());
     if (!line_.after_gap || line_.overlong) return;
     const Chapter chapter = chapter_of(line_.trimmed());
-    if (chapter == Chapter::Bare) return note(line_, line_.trimmed());
+    if (chapter == Chapter::Bare) return note(line_, 1, line_.trimmed());
     line_.waits = chapter == Chapter::Titled || in_capitals(line_.trimmed());
 }
 
@@ -222,9 +222,10 @@ void SectionFinder::judge_markdown()
     if (in_fence() || line_.overlong) return;
     const auto text = unindented(line_.text);
     if (!text) return;
-    if (const std::string_view title = atx_title(*text); !title.empty()) return note(line_, title);
+    if (const std::string_view title = atx_title(*text); !title.empty())
+        return note(line_, static_cast<int>(run_of(*text, '#')), title);
     if (before_.waits && is_underline(*text)) {
-        note(before_, before_.trimmed());
+        note(before_, trim(*text)[0] == '=' ? 1 : 2, before_.trimmed());
         line_.is_heading = true;
         return;
     }
@@ -248,13 +249,13 @@ bool SectionFinder::in_fence()
     return true;
 }
 
-void SectionFinder::note(Line& line, std::string_view title)
+void SectionFinder::note(Line& line, int level, std::string_view title)
 {
     line.is_heading = true;
     line.waits = false;
     if (noted_ == most_headings) return;
     ++noted_;
-    found_.push_back({cut_title(title), line.begin, line.token.value_or(0)});
+    found_.push_back({level, cut_title(title), line.begin, line.token.value_or(0)});
     if (line.token) placed_ = found_.size();
 }
 
@@ -277,7 +278,7 @@ void SectionFinder::push(std::span<const EncodedToken> tokens)
 void SectionFinder::finish()
 {
     if (!line_.text.empty()) end_line();
-    if (before_.waits && markup_ == Markup::Plain) note(before_, before_.trimmed());
+    if (before_.waits && markup_ == Markup::Plain) note(before_, 1, before_.trimmed());
 }
 
 std::vector<Heading> SectionFinder::take()

@@ -3,6 +3,7 @@
 // Markdown: "# Title" to "###### Title", and a one-line paragraph underlined by = or -; not inside fenced code.
 // Plain text: headings can only be guessed, and a false one costs more than a missed one. Recognised are "Chapter
 // 1", "BOOK II", "Part the First: Up River" after a blank line, and short lines in capitals between blank lines.
+// All of them have level 1.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ enum class Markup {
 };
 
 struct Heading {
+    int level = 1;     // 1: not within another
     std::string title; // at most 200 bytes, whole characters
     uint64_t first_byte = 0;
     uint64_t first_token = 0; // the token that contains first_byte
@@ -35,7 +37,7 @@ public:
     explicit SectionFinder(Markup markup) : markup_(markup) {}
 
     // For Markup::Given, in order, and before the token that contains `first_byte` is pushed.
-    void add(std::string_view title, uint64_t first_byte);
+    void add(int level, std::string_view title, uint64_t first_byte);
     void push(std::string_view clean); // text as written by Utf8Cleaner
     // The tokens of that text, with their byte ranges; they may lag behind it.
     void push(std::span<const EncodedToken> tokens);
@@ -61,7 +63,7 @@ private:
     void judge_plain();
     void judge_markdown();
     bool in_fence();
-    void note(Line& line, std::string_view title);
+    void note(Line& line, int level, std::string_view title);
     void place(Line& line, const EncodedToken& token) const;
 
     Markup markup_;

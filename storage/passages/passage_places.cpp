@@ -5,17 +5,19 @@
 
 namespace palimpsest::storage {
 
-const PassagePlaces::Titles& PassagePlaces::of(int64_t document)
+const PassagePlaces::Structure& PassagePlaces::of(int64_t document)
 {
     const auto known = known_.find(document);
     if (known != known_.end()) return known->second;
-    return known_.emplace(document, Titles{library_.get(document).title, library_.sections(document)})
+    return known_
+        .emplace(document,
+                 Structure{library_.get(document).title, library_.sections(document), library_.pages(document)})
         .first->second;
 }
 
 const std::string& PassagePlaces::title(int64_t document)
 {
-    return of(document).own;
+    return of(document).title;
 }
 
 const Section* PassagePlaces::section(const StoredPassage& passage)
@@ -32,24 +34,41 @@ std::string PassagePlaces::name(const StoredPassage& passage, bool with_title)
     return with_title ? title(passage.document) + ", " + in->title : in->title;
 }
 
+const Page* PassagePlaces::page(const StoredPassage& passage)
+{
+    return page_at(of(passage.document).pages, passage.first_byte);
+}
+
 Text PassagePlaces::sentence(const StoredPassage& passage, bool with_title)
 {
     const std::string document = printable(title(passage.document)), first = format_count(passage.first_token),
                       last = format_count(passage.end_token - 1);
     const Section* in = section(passage);
-    if (!in) return Text("{0}, tokens {1} to {2}", document, first, last);
-    const std::string heading = printable(in->title);
-    return with_title ? Text("{0}, {1}, tokens {2} to {3}", document, heading, first, last)
-                      : Text("{0}, tokens {1} to {2}", heading, first, last);
+    const Page* on = page(passage);
+    const std::string heading = in ? printable(in->title) : "", label = on ? printable(on->label) : "";
+    if (in && with_title)
+        return on ? Text("{0}, {1}, page {2}, tokens {3} to {4}", document, heading, label, first, last)
+                  : Text("{0}, {1}, tokens {2} to {3}", document, heading, first, last);
+    const std::string& name = in ? heading : document;
+    return on ? Text("{0}, page {1}, tokens {2} to {3}", name, label, first, last)
+              : Text("{0}, tokens {1} to {2}", name, first, last);
 }
 
 nlohmann::ordered_json PassagePlaces::json(const StoredPassage& passage)
 {
+    using Json = nlohmann::ordered_json;
     const Section* in = section(passage);
+    const Page* on = page(passage);
+    Json path = Json::array();
+    if (in)
+        for (const Section* each :
+             section_path(of(passage.document).sections, static_cast<size_t>(passage.section)))
+            path.push_back(each->title);
     return {{"document", passage.document},
             {"title", title(passage.document)},
-            {"section", in ? nlohmann::ordered_json(in->title) : nlohmann::ordered_json()},
-            {"page", nullptr},
+            {"section", in ? Json(in->title) : Json()},
+            {"section_path", path},
+            {"page", on ? Json(on->label) : Json()},
             {"tokens", {passage.first_token, passage.end_token}},
             {"bytes", {passage.first_byte, passage.end_byte}}};
 }

@@ -1,4 +1,4 @@
-// Where passages stand: the titles of their documents and sections.
+// Where passages stand: the titles of their documents and sections, and their pages.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace palimpsest::storage {
 
-// Remembers the titles that it has read from the database.
+// Remembers what it has read from the database.
 class PassagePlaces {
 public:
     explicit PassagePlaces(Library& library) : library_(library) {}
@@ -22,21 +22,24 @@ public:
     const Section* section(const StoredPassage& passage);
     // For the model: the title of the section, else that of the document; both if `with_title`.
     std::string name(const StoredPassage& passage, bool with_title);
-    // For the user: "TITLE, SECTION, tokens 1,200 to 1,399"; without `with_title`, the title only if there is no
-    // section.
+    // Null before the first page, and in a document without pages.
+    const Page* page(const StoredPassage& passage);
+    // For the user: "TITLE, SECTION, page 12, tokens 1,200 to 1,399"; without `with_title`, the title only if there
+    // is no section.
     Text sentence(const StoredPassage& passage, bool with_title = true);
-    // The members document, title, section, page, tokens, bytes (docs/formats.md).
+    // The members document, title, section, section_path, page, tokens, bytes (docs/formats.md).
     nlohmann::ordered_json json(const StoredPassage& passage);
 
 private:
-    struct Titles {
-        std::string own;
+    struct Structure {
+        std::string title;
         std::vector<Section> sections;
+        std::vector<Page> pages;
     };
-    const Titles& of(int64_t document);
+    const Structure& of(int64_t document);
 
     Library& library_;
-    std::map<int64_t, Titles> known_;
+    std::map<int64_t, Structure> known_;
 };
 
 } // namespace palimpsest::storage

@@ -20,13 +20,17 @@ std::optional<QuotedSentence> quoted(const AnswerSupport& support, StoredSession
 {
     if (!support.quote) return std::nullopt;
     const StoredPassage& place = support.quote->place;
+    PassagePlaces places(session.store().library);
     for (const TextInStream& text : texts_in(session.parts(), {}))
-        if (text.document == place.document)
+        if (text.document == place.document) {
+            const Page* page = places.page(place);
             return QuotedSentence{
                 .text = support.quote->text,
-                .place = PassagePlaces(session.store().library).name(place, false),
+                .place = places.name(place, false),
                 .range = {text.range.first + place.first_token, text.range.first + place.end_token},
+                .page = page ? page->label : "",
                 .unsupported = support.unsupported};
+        }
     return std::nullopt;
 }
 

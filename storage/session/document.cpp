@@ -92,6 +92,19 @@ bool looks_like_utf8(std::string_view text)
     return invalid <= long_characters;
 }
 
+// Programs put the name of the file they were given, or a word for none, where a title belongs.
+bool is_a_title(const std::string& text)
+{
+    const auto is_word_for_none = [&](std::string_view word) {
+        return std::ranges::equal(text, word, {}, [](unsigned char c) { return std::tolower(c); });
+    };
+    if (std::ranges::any_of(std::array{"untitled", "unknown", "title", "document"}, is_word_for_none)) return false;
+    if (text.starts_with("Microsoft Word - ")) return false;
+    constexpr std::array endings{".doc", ".docx", ".odt", ".rtf", ".pdf", ".tex",
+                                 ".dvi", ".indd", ".qxd", ".htm", ".html"};
+    return std::ranges::find(endings, lower_ending(text)) == endings.end();
+}
+
 } // namespace
 
 std::vector<std::string> document_endings()
@@ -244,6 +257,7 @@ bool Document::next_of_reader(std::string& block)
 {
     block.clear();
     while (auto frame = reader_->next()) {
+        if (metadata_.format.empty() && reader_->has_structure()) metadata_.format = reader_->format();
         if (auto* text = std::get_if<ReaderText>(&*frame)) {
             block = std::move(text->text);
             text_read_ += block.size();
@@ -251,10 +265,38 @@ bool Document::next_of_reader(std::string& block)
         }
         if (auto* heading = std::get_if<ReaderHeading>(&*frame))
             headings_.push_back({heading->level, std::move(heading->title), text_read_});
+        else if (auto* page = std::get_if<ReaderPage>(&*frame))
+            begin_page(DocumentPage{std::move(page->label), text_read_});
+        else if (auto* fact = std::get_if<ReaderFact>(&*frame))
+            take(*fact);
         else if (auto* note = std::get_if<ReaderNote>(&*frame))
             notes_.push_back(std::move(note->text));
     }
+    begin_page({});
     return false;
+}
+
+// Ends the page before; nullopt at the end of the document.
+void Document::begin_page(std::optional<DocumentPage> page)
+{
+    if (page_ && page_->first_byte == text_read_) empty_pages_.push_back(page_->label);
+    page_ = std::move(page);
+    if (page_) pages_.push_back(*page_);
+}
+
+void Document::take(ReaderFact& fact)
+{
+    switch (fact.fact) {
+    case DocumentFact::Title:
+        if (is_a_title(fact.value)) metadata_.title = std::move(fact.value);
+        return;
+    case DocumentFact::Author:
+        metadata_.author = std::move(fact.value);
+        return;
+    case DocumentFact::Language:
+        metadata_.language = std::move(fact.value);
+        return;
+    }
 }
 
 void Document::count_words(const std::string& block)

@@ -29,6 +29,17 @@ struct DocumentHeading {
     uint64_t first_byte = 0; // of the section, in the text
 };
 
+struct DocumentPage {
+    std::string label;       // as printed
+    uint64_t first_byte = 0; // in the text
+};
+
+// What the document says of itself; empty: nothing.
+struct DocumentMetadata {
+    std::string format; // as a user calls it: "EPUB"; empty: text
+    std::string title, author, language;
+};
+
 class Document {
 public:
     // `name` "-" reads `in`. Throws Error: NotFound, or Failed for a folder or an unsupported format. Once `stop`
@@ -60,13 +71,14 @@ public:
     // be read, Interrupted.
     bool next(std::string& block);
 
-    // All three are known for what next() has returned so far.
+    // All are known for what next() has returned so far, `metadata` once it has returned something.
     engine::Markup markup() const;
+    const DocumentMetadata& metadata() const { return metadata_; }
     std::vector<DocumentHeading> take_headings() { return std::exchange(headings_, {}); } // for Markup::Given
-    std::vector<Text> take_notes()
-    {
-        return std::exchange(notes_, {});
-    } // on what could not be read as it should be
+    std::vector<DocumentPage> take_pages() { return std::exchange(pages_, {}); }
+    const std::vector<std::string>& pages_without_text() const { return empty_pages_; } // labels
+    // On what could not be read as it should be.
+    std::vector<Text> take_notes() { return std::exchange(notes_, {}); }
 
 private:
     Document(std::istream& in, const std::string& title, std::stop_token stop)
@@ -75,6 +87,8 @@ private:
     }
     bool next_of_file(std::string& block);
     bool next_of_reader(std::string& block);
+    void take(ReaderFact& fact);
+    void begin_page(std::optional<DocumentPage> page);
     void wait_for_input() const;
     bool is_for_reader(const std::string& head) const;
     void begin_reader();
@@ -92,7 +106,11 @@ private:
     Hasher64 hash_;
     std::unique_ptr<ReaderProcess> reader_; // of a file that is not text
     uint64_t text_read_ = 0;                // bytes that reader_ has written
+    DocumentMetadata metadata_;
     std::vector<DocumentHeading> headings_;
+    std::vector<DocumentPage> pages_;
+    std::optional<DocumentPage> page_; // the last
+    std::vector<std::string> empty_pages_;
     std::vector<Text> notes_;
 };
 

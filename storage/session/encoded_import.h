@@ -1,4 +1,4 @@
-// Stores a document while it is encoded: text, tokens, and the sections that are found in it.
+// Stores a document while it is encoded: text, tokens, and the sections and pages that are found in it.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "engine/text/section_finder.h"
 #include "storage/document_import.h"
 #include "storage/session/document.h"
 #include "storage/session/reading.h"
+#include "storage/session/structure_finder.h"
 
 namespace palimpsest::storage {
 
@@ -20,16 +20,16 @@ public:
     EncodedImport(Database& database, Document& document, const std::string& source, const std::string& tokenizer);
 
     void push(std::string_view clean, std::span<const engine::EncodedToken> tokens); // an EncodedSink
-    // Stores the rest; as Import::finish. `coverage`: of the whole document.
+    // Stores the rest; as Import::finish. `coverage`: of the whole document. A title in the document replaces that
+    // of its file.
     std::optional<int64_t> finish(const Coverage& coverage, const std::function<bool()>& go_on);
 
 private:
-    engine::SectionFinder& finder();
-    void add_sections();
+    void add_structure();
 
     Document& document_;
     Import import_;
-    std::optional<engine::SectionFinder> finder_; // once something of the document was read
+    StructureFinder structure_;
 };
 
 } // namespace palimpsest::storage

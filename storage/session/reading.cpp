@@ -42,6 +42,7 @@ public:
     {
         coverage.invalid_sequences = cleaner_.counts().invalid_sequences;
         coverage.nul_characters = cleaner_.counts().nul_characters;
+        coverage.pages_without_text = document_.pages_without_text();
     }
 
 private:
@@ -64,7 +65,7 @@ nlohmann::ordered_json Coverage::json() const
 {
     return {{"tokens_in_input", tokens_in_input},
             {"tokens_read", tokens_read},
-            {"pages_without_text", nlohmann::ordered_json::array()},
+            {"pages_without_text", pages_without_text},
             {"invalid_sequences", invalid_sequences},
             {"nul_characters", nul_characters}};
 }
@@ -77,6 +78,8 @@ Text Coverage::sentence() const
     if (invalid_sequences > 0)
         clauses.push_back(Text("{0} invalid byte sequences replaced", format_count(invalid_sequences)));
     if (nul_characters > 0) clauses.push_back(Text("{0} NUL characters dropped", format_count(nul_characters)));
+    if (!pages_without_text.empty())
+        clauses.push_back(Text("{0} pages without text", format_count(pages_without_text.size())));
     return joined(clauses, "; ");
 }
 

@@ -18,8 +18,9 @@ namespace palimpsest::storage {
 struct Coverage {
     uint64_t tokens_in_input = 0;
     uint64_t tokens_read = 0;
-    uint64_t invalid_sequences = 0; // invalid UTF-8, each replaced by U+FFFD
-    uint64_t nul_characters = 0;    // dropped
+    uint64_t invalid_sequences = 0;                // invalid UTF-8, each replaced by U+FFFD
+    uint64_t nul_characters = 0;                   // dropped
+    std::vector<std::string> pages_without_text{}; // labels
     bool complete() const { return tokens_read == tokens_in_input; }
     nlohmann::ordered_json json() const;
     Text sentence() const;

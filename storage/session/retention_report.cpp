@@ -20,6 +20,14 @@ RetentionReport RetentionReport::of(StoredSession& session)
     RetentionReport report = of(session.session(), session.model_report(), session.coverage());
     report.stored = {.tokens_fed_again = session.tokens_fed_again(), .bytes_written = session.bytes_written()};
     report.question = session.question();
+    uint64_t end = 0;
+    for (const StreamPart& part : session.parts()) {
+        const uint64_t first = std::exchange(end, end + tokens_of(part));
+        if (const StreamDocument* document = document_in(part)) {
+            Library& library = session.store().library;
+            report.documents.push_back(DocumentReport::of(library, library.get(document->id), first));
+        }
+    }
     return report;
 }
 
@@ -37,6 +45,9 @@ nlohmann::ordered_json RetentionReport::json(const engine::RetentionMap& map,
     document["reach"] = reach_json(map);
     document["memory"] = memory_json(telemetry);
     document["pins"] = pins.json(map);
+    auto& all = document["documents"] = nlohmann::ordered_json::array();
+    for (const DocumentReport& one : documents)
+        all.push_back(one.json());
     if (stored) {
         document["tokens_fed_again"] = stored->tokens_fed_again;
         document["bytes_written"] = stored->bytes_written;

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/cache/retention_map.h"
 #include "engine/session/telemetry.h"
+#include "storage/session/document_report.h"
 #include "storage/session/pinning.h"
 #include "storage/session/reading.h"
 #include "storage/session/session_report.h"
@@ -23,13 +25,14 @@ struct RetentionReport {
     PolicyReport policy{};
     Coverage coverage{};
     PinsReport pins{};
+    std::vector<DocumentReport> documents{}; // in the order of the stream
     struct Stored {
         uint64_t tokens_fed_again = 0, bytes_written = 0;
     };
     std::optional<Stored> stored{}; // only for a stored session
     std::string question{};         // known while the documents were read; empty: none. Sets "protocol"
 
-    // Leaves `question` empty.
+    // Leaves `question` and `documents` empty.
     static RetentionReport of(const engine::Session& session, ModelReport model, const Coverage& coverage);
     static RetentionReport of(StoredSession& session); // REQUIRES: has_engine
 

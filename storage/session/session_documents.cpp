@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -269,6 +270,8 @@ Coverage SessionDocuments::coverage() const
                 std::min(document->tokens, context_.position() - std::min(begin, context_.position()));
             all.invalid_sequences += stored.invalid_sequences;
             all.nul_characters += stored.nul_characters;
+            std::ranges::move(pages_without_text(context_.store.library.pages(document->id), stored.bytes),
+                              std::back_inserter(all.pages_without_text));
         }
         begin += tokens_of(part);
     }

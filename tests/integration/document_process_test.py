@@ -118,7 +118,11 @@ class DocumentTest(SessionTest):
         path = self.put("part.pdf", pdf([[(50, 100, "The keeper wrote.")], [], []]))
         said = self.run_command("read", path, "--session", "one", *SMALL).stderr.decode()
         self.assertIn("2 of 3 pages have no text, and may be pictures: 2, 3", said)
-        self.assertEqual(Read(READER, path).text, "The keeper wrote.")
+        book = Read(READER, path)
+        self.assertEqual((book.text, book.pages), ("The keeper wrote.", ["1", "2", "3"]))
+        for result in (self.document("read", path, "--session", "one", *SMALL), self.document("inspect", path, *SMALL),
+                       self.document("inspect", "--session", "one")):
+            self.assertEqual(result["coverage"]["pages_without_text"], ["2", "3"])
 
     @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
     def test_scanned_protected_and_damaged_pdfs_are_said_to_be_so(self):
@@ -242,6 +246,35 @@ class DocumentTest(SessionTest):
         self.assertEqual(self.kept("one"), kept["heads"])
         self.put("book.epub", epub({"a.xhtml": "<p>another</p>"}))
         self.fails(1, "PAL-DOC-06", "read", path, "--session", "one", *SMALL)
+
+    @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
+    def test_sections_pages_and_metadata_are_in_every_result(self):
+        long = [(50, 100 + 14 * i, "Many words stand before the first section, in line %d of this page." % i) for i in range(40)]
+        pages = [long, [(50, 100, "The Harbour"), (50, 140, "The pilot sold his boat.")]]
+        path = self.put("scan_0017.pdf", pdf(pages, [("The Harbour", 1)], "0 << /S /r >> 1 << /S /D /St 7 >>"))
+        self.document("read", path, "--session", "one", *SMALL)
+        (shown,) = self.document("sessions", "show", "one")["documents"]
+        (stored,) = self.document("inspect", "--session", "one")["documents"]
+        (streamed,) = self.document("inspect", path, *SMALL)["documents"]
+        told = {"title": "The Salt Road", "format": "PDF", "author": "Ada Brennan", "language": None}
+        for document in (shown, stored, streamed):
+            self.assertEqual({key: document[key] for key in told}, told)
+            self.assertEqual([(s["title"], s["level"]) for s in document["sections"]], [("The Harbour", 1)])
+            self.assertEqual([p["label"] for p in document["pages"]], ["i", "7"])
+            self.assertEqual(document["pages"][1]["first_byte"], document["sections"][0]["first_byte"])
+        self.assertEqual(stored["first_token"], streamed["first_token"])
+        self.assertEqual(stored["pages"], streamed["pages"])
+        found = self.document("find", "pilot boat", "--session", "one", "--words")["passages"][-1]
+        self.assertEqual((found["page"], found["section"], found["section_path"]), ("7", "The Harbour", ["The Harbour"]))
+        said = self.run_command("find", "pilot boat", "--session", "one", "--words").stdout.decode()
+        self.assertIn("The Salt Road, The Harbour, page 7, tokens ", said)
+
+    def test_the_name_of_a_file_is_no_title(self):
+        for title, expected in (("Microsoft Word - a.doc", "book"), ("untitled", "book"), ("notes.TEX", "book"),
+                                ("Mr. Brown", "Mr. Brown")):
+            page = "<html><head><title>%s</title></head><body><p>The keeper wrote.</p></body></html>" % title
+            self.document("read", self.put("book.html", page), "--session", title, *SMALL)
+            self.assertEqual(self.document("sessions", "show", title)["documents"][0]["title"], expected)
 
     def test_contents_decide_what_a_file_is(self):
         named_wrongly = self.put("book.txt", epub({"a.xhtml": "<h1>One</h1><p>a</p>"}))

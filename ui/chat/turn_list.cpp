@@ -1,5 +1,6 @@
 #include "ui/chat/turn_list.h"
 
+#include "ui/base/place_text.h"
 #include "ui/base/quantity.h"
 #include "ui/base/utf8.h"
 
@@ -17,8 +18,8 @@ QStringList lines_of(const QuotedSentence& quote)
         missing += text_of(thing);
     if (!missing.isEmpty())
         lines += TurnList::tr("Not in the passages that were found: %1").arg(missing.join(QStringLiteral(", ")));
-    lines +=
-        TurnList::tr("The document says: “%1” (%2)").arg(text_of(quote.text).simplified(), text_of(quote.place));
+    lines += TurnList::tr("The document says: “%1” (%2)")
+                 .arg(text_of(quote.text).simplified(), place_text(text_of(quote.place), text_of(quote.page)));
     return lines;
 }
 

@@ -484,8 +484,7 @@ void Areas::read_pasted(const QString& text)
 QString Areas::place_name(StreamRange range) const
 {
     if (!text_ || range.first >= text_->tokens()) return {};
-    const Heading* heading = text_->outline().heading_of(range.first);
-    return heading ? heading->title : QString();
+    return text_->outline().place_name(range.first);
 }
 
 // Describes a token: its text, if its text page is loaded, and its heading. Requests a missing page, but never
@@ -499,7 +498,7 @@ QString Areas::describe(uint64_t token) const
         parts << QStringLiteral("“%1”").arg(
             visible_text(QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()))));
     }
-    if (const Heading* heading = text_->outline().heading_of(token)) parts << heading->title;
+    if (const QString place = text_->outline().place_name(token); !place.isEmpty()) parts << place;
     return parts.join(QStringLiteral(" · "));
 }
 

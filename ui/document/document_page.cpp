@@ -335,9 +335,8 @@ void DocumentPage::place_changed()
 {
     go_to_->setEnabled(source_ != nullptr);
     find_action_->setEnabled(source_ != nullptr);
-    const Heading* heading =
-        source_ ? source_->outline().heading_of(view_->text_layout().visible_range().first) : nullptr;
-    const QString title = heading ? heading->title : QString();
+    const QString title =
+        source_ ? source_->outline().place_name(view_->text_layout().visible_range().first) : QString();
     heading_->setToolTip(title);
     heading_->setText(title);
 }

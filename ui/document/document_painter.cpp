@@ -65,6 +65,7 @@ void DocumentPainter::paint_item(DocumentItem& item)
     painter_.setRenderHint(QPainter::Antialiasing, false);
     paint_matches(item);
     paint_heading(item);
+    paint_pages(item);
 }
 
 DocumentPainter::Inks DocumentPainter::paint_backgrounds(const DocumentItem& item)
@@ -186,6 +187,29 @@ void DocumentPainter::paint_heading(const DocumentItem& item)
     painter_.setPen(secondary_text(picture_.palette));
     painter_.drawText(QRectF(left - 1.4 * em, item.y + item.line_top(heading->token), 1.2 * em, em),
                       Qt::AlignRight | Qt::AlignTop, QStringLiteral("§"));
+}
+
+// A line above the text with which a page begins, and its label in the right margin.
+void DocumentPainter::paint_pages(const DocumentItem& item)
+{
+    const auto& pages = picture_.outline->pages;
+    QFont small = column_.font();
+    small.setPointSizeF(small.pointSizeF() * 0.8);
+    const qreal right = column_.left() + column_.width(), em = column_.em();
+    painter_.save();
+    painter_.setFont(small);
+    for (auto page = std::ranges::lower_bound(pages, item.block.range.first, {}, &PageStart::token);
+         page != pages.end() && page->token < item.block.range.last; ++page) {
+        if (page->label.isEmpty()) continue;
+        const qreal y = item.y + item.line_top(page->token);
+        painter_.setPen(QPen(picture_.palette.color(QPalette::Mid), 1));
+        painter_.drawLine(QPointF(column_.left(), y), QPointF(right, y));
+        painter_.setPen(secondary_text(picture_.palette));
+        const QRectF margin(right + 0.2 * em, y, column_.viewport().width() - right - 0.2 * em, em);
+        painter_.drawText(margin, Qt::AlignLeft | Qt::AlignTop,
+                          QFontMetricsF(small).elidedText(page->label, Qt::ElideRight, margin.width()));
+    }
+    painter_.restore();
 }
 
 QString DocumentPainter::caption_of(const DocumentItem& item) const

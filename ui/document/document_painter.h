@@ -56,6 +56,7 @@ private:
     void paint_highlights(const DocumentItem& item);
     void paint_matches(const DocumentItem& item);
     void paint_heading(const DocumentItem& item);
+    void paint_pages(const DocumentItem& item);
     void paint_caption(const DocumentItem& item);
     void paint_placeholders();
     void paint_caret();

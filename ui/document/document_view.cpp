@@ -155,9 +155,8 @@ QString DocumentView::describe(uint64_t token) const
     const QString text = layout_.token_text(token).trimmed();
     const QString number = count_text(token);
     lines += text.isEmpty() ? tr("Token %1").arg(number) : tr("Token %1: %2").arg(number, text);
-    if (const Heading* heading = source_ ? source_->outline().heading_of(token) : nullptr;
-        heading && !heading->title.isEmpty())
-        lines += heading->title;
+    if (const QString place = source_ ? source_->outline().place_name(token) : QString(); !place.isEmpty())
+        lines += place;
     lines += retention_.sentences(token);
     const auto has = [&](StreamRange range) { return token >= range.first && token < range.last; };
     if (std::ranges::any_of(marks_.pins, has)) lines += tr("pinned");

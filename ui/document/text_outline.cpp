@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "ui/base/place_text.h"
+#include "ui/base/utf8.h"
+#include "ui/base/visible_text.h"
+
 namespace palimpsest::ui {
 namespace {
 
@@ -41,6 +45,19 @@ const Heading* TextOutline::heading_of(uint64_t token) const
     return after == headings.begin() ? nullptr : &*std::prev(after);
 }
 
+const PageStart* TextOutline::page_of(uint64_t token) const
+{
+    const auto after = std::ranges::upper_bound(pages, token, {}, &PageStart::token);
+    return after == pages.begin() || std::prev(after)->label.isEmpty() ? nullptr : &*std::prev(after);
+}
+
+QString TextOutline::place_name(uint64_t token) const
+{
+    const Heading* heading = heading_of(token);
+    const PageStart* page = page_of(token);
+    return place_text(heading ? heading->title : QString(), page ? page->label : QString());
+}
+
 uint64_t TextOutline::common_with(const TextOutline& other) const
 {
     const auto [mine, theirs] = std::ranges::mismatch(parts, other.parts);
@@ -50,9 +67,25 @@ uint64_t TextOutline::common_with(const TextOutline& other) const
     return grew ? std::min(mine->range.last, theirs->range.last) : std::min(mine->range.first, theirs->range.first);
 }
 
+namespace {
+
+void add_pages(const DocumentPart& document, std::vector<PageStart>& pages)
+{
+    pages.push_back({{}, document.range.first});
+    for (const storage::Page& page : document.pages) {
+        const uint64_t token = document.range.first + page.first_token;
+        if (token >= document.range.last) break;
+        if (pages.back().token == token) pages.pop_back();
+        pages.push_back({visible_text(text_of(page.label)), token});
+    }
+    pages.push_back({{}, document.range.last});
+}
+
+} // namespace
+
 TextOutline outline_of(const SessionFacts& facts, uint64_t tokens_seen)
 {
-    TextOutline outline{.tokens = tokens_seen, .parts = {}, .headings = {}};
+    TextOutline outline{.tokens = tokens_seen, .parts = {}, .headings = {}, .pages = {}};
     for (const DocumentPart& document : facts.documents) {
         const QString title = QString::fromStdString(document.info.title);
         outline.parts.push_back(
@@ -67,7 +100,10 @@ TextOutline outline_of(const SessionFacts& facts, uint64_t tokens_seen)
                                  .kind = turn.role == storage::Role::User ? PartKind::Question : PartKind::Answer,
                                  .id = turn.message,
                                  .title = {}});
+    for (const DocumentPart& document : facts.documents)
+        if (!document.pages.empty()) add_pages(document, outline.pages);
     std::ranges::stable_sort(outline.headings, {}, &Heading::token);
+    std::ranges::stable_sort(outline.pages, {}, &PageStart::token);
     fill_gaps(outline);
     return outline;
 }

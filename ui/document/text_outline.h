@@ -25,15 +25,26 @@ struct Heading {
     bool operator==(const Heading&) const = default;
 };
 
+struct PageStart {
+    QString label;      // as printed; empty: a document without pages begins
+    uint64_t token = 0; // stream index
+    bool operator==(const PageStart&) const = default;
+};
+
 struct TextOutline {
     uint64_t tokens = 0;
-    std::vector<TextPart> parts;   // ascending, without gaps, up to `tokens`
-    std::vector<Heading> headings; // ascending; every document starts with one
+    std::vector<TextPart> parts;    // ascending, without gaps, up to `tokens`
+    std::vector<Heading> headings;  // ascending; every document starts with one
+    std::vector<PageStart> pages{}; // ascending; those without text are left out
 
     // REQUIRES: token < tokens. O(log parts).
     const TextPart& part_of(uint64_t token) const;
     // Returns the heading that applies to a token; null before the first.
     const Heading* heading_of(uint64_t token) const;
+    // Returns the page that the token stands on; null if there is none.
+    const PageStart* page_of(uint64_t token) const;
+    // Returns heading and page of a token in words; empty before the first heading.
+    QString place_name(uint64_t token) const;
     // Returns the length of the common prefix of both outlines, in tokens.
     uint64_t common_with(const TextOutline& other) const;
 };

@@ -84,6 +84,7 @@ public:
                 facts_.documents.push_back({.info = store_.library.get(document->id),
                                             .range = range,
                                             .sections = store_.library.sections(document->id),
+                                            .pages = store_.library.pages(document->id),
                                             .stretches = stretches_.of(document->id, store_)});
                 if (noted_.insert(document->id).second) // a document can be in the stream twice
                     std::ranges::move(storage::Notes(store_.database).of(facts_.id, document->id),

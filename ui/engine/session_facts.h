@@ -52,6 +52,7 @@ struct DocumentPart {
     storage::DocumentInfo info;
     StreamRange range;
     std::vector<storage::Section> sections; // token numbers relative to the document
+    std::vector<storage::Page> pages{};     // likewise; empty: it has none
     // The stretches that notes are about, in order, relative to the document; null: it has no passages yet.
     std::shared_ptr<const std::vector<storage::Stretch>> stretches{};
 };

@@ -16,6 +16,7 @@
 #include "storage/session/model_choice.h"
 #include "storage/session/scoped_value.h"
 #include "storage/stream_part.h"
+#include "ui/base/place_text.h"
 #include "ui/base/utf8.h"
 #include "ui/base/wording.h"
 #include "ui/engine/session_name.h"
@@ -232,7 +233,10 @@ void EngineThread::Worker::answer_early(storage::StoredSession& session, const E
     EarlyReply reply{.text = text_of(answer->text), .quote = {}, .place = {}, .share = answer->share};
     if (const auto& quote = answer->support.quote) {
         reply.quote = text_of(quote->text);
-        reply.place = text_of(storage::PassagePlaces(open_.store().library).name(quote->place, false));
+        storage::PassagePlaces places(open_.store().library);
+        const storage::Page* page = places.page(quote->place);
+        reply.place =
+            place_text(text_of(places.name(quote->place, false)), page ? text_of(page->label) : QString());
     }
     Q_EMIT owner_.question_answered_early(question.id, reply);
 }

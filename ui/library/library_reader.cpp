@@ -246,6 +246,7 @@ private:
                               .session_id = info.id,
                               .title = {},
                               .section = {},
+                              .page = {},
                               .found = {},
                               .message = messages[i].id,
                               .parent = parent,
@@ -297,6 +298,7 @@ private:
                             storage::PassagePlaces& places)
     {
         const storage::Section* section = places.section(hit.passage);
+        const storage::Page* page = places.page(hit.passage);
         std::vector<ByteRange> found;
         for (const engine::TextRange& range : hit.found)
             if (found.size() < LibraryReader::max_marked)
@@ -306,6 +308,7 @@ private:
                 .session_id = session.id,
                 .title = text_of(places.title(hit.passage.document)).simplified(),
                 .section = section ? text_of(section->title).simplified() : QString(),
+                .page = page ? text_of(page->label).simplified() : QString(),
                 .document = hit.passage.document,
                 .found = std::move(found),
                 .snippet = snippet_of(hit.text, hit.found)};

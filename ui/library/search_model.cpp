@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ui/base/place_text.h"
+
 namespace palimpsest::ui {
 
 void SearchModel::clear()
@@ -31,7 +33,8 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     const SearchHit& found = hit(index);
     const QString title = found.document == 0 ? tr("said in %1").arg(found.session) : found.title;
-    const QString origin = found.section.isEmpty() ? title : tr("%1 · %2").arg(title, found.section);
+    const QString place = place_text(found.section, found.page);
+    const QString origin = place.isEmpty() ? title : tr("%1 · %2").arg(title, place);
     switch (role) {
     case Qt::DisplayRole:
         return found.snippet.text;
@@ -42,7 +45,7 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const
     case TitleRole:
         return title;
     case SectionRole:
-        return found.section;
+        return place;
     case SnippetRole:
         return QVariant::fromValue(found.snippet);
     default:

@@ -185,6 +185,7 @@ Coverage AnswerCommand::read(engine::Session& session, const Documents& document
         all.tokens_read += one.tokens_read;
         all.invalid_sequences += one.invalid_sequences;
         all.nul_characters += one.nul_characters;
+        std::ranges::copy(one.pages_without_text, std::back_inserter(all.pages_without_text));
     }
     if (all.tokens_in_input == 0)
         throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(documents[0]->name()),

@@ -1,8 +1,11 @@
 // `inspect`: shows which tokens of a document each layer and head keeps.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -26,6 +29,7 @@
 #include "storage/session/retention_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
+#include "storage/session/structure_finder.h"
 
 namespace palimpsest::app {
 namespace {
@@ -98,6 +102,7 @@ public:
         RetentionReport report =
             RetentionReport::of(*session, storage::ModelReport::of(session->model()), coverage);
         report.question = question_;
+        if (read_) report.documents = {std::move(*read_)};
         show(*session, report, map_file, console);
     }
 
@@ -168,7 +173,19 @@ private:
             options.pins = pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model);
             auto session = start(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
-            coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
+            read_ = storage::DocumentReport{.title = document.title(),
+                                            .first_token =
+                                                session->tokens_seen() + static_cast<uint64_t>(session->pending())};
+            storage::StructureFinder structure(document);
+            const auto find = [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
+                structure.push(clean, tokens);
+                take(structure);
+            };
+            coverage =
+                read_document(document, tokenizer, *session, {.sink = find, .feed = feed, .progress = &progress});
+            structure.finish();
+            take(structure);
+            describe(document, coverage);
             report_notes(document, listener);
             if (coverage.tokens_in_input == 0)
                 throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(source_.file),
@@ -187,6 +204,22 @@ private:
         if (!session->feed(tokens.ids, feed)) throw Interrupted{Text("stopped while reading; nothing was written")};
         finish(*session, feed);
         return session;
+    }
+
+    void take(storage::StructureFinder& structure)
+    {
+        std::ranges::move(structure.take_sections(), std::back_inserter(read_->sections));
+        std::ranges::move(structure.take_pages(), std::back_inserter(read_->pages));
+    }
+
+    void describe(const Document& document, const Coverage& coverage)
+    {
+        const storage::DocumentMetadata& metadata = document.metadata();
+        if (!metadata.title.empty()) read_->title = metadata.title;
+        read_->format = metadata.format;
+        read_->author = metadata.author;
+        read_->language = metadata.language;
+        read_->tokens = coverage.tokens_in_input;
     }
 
     static void finish(engine::Session& session, const engine::FeedOptions& feed)
@@ -248,6 +281,7 @@ private:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     TokenSource source_;
+    std::optional<storage::DocumentReport> read_; // the document; absent if it was read as one piece or by ids
     CLI::Option* question_option_ = nullptr;
     std::string map_file_, session_, database_, question_;
     int32_t layer_ = -1, head_ = -1;

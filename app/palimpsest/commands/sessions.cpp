@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <set>
+#include <utility>
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
@@ -12,6 +13,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
+#include "storage/session/document_report.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_verification.h"
 #include "storage/session/store.h"
@@ -155,20 +157,15 @@ private:
         result["options"] = options.is_discarded() ? ordered_json(info.options) : options;
         auto& documents = result["documents"] = ordered_json::array();
         std::set<int64_t> in_stream; // messages in the stream; replaced answers are not
+        uint64_t end = 0;
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
+            const uint64_t first = std::exchange(end, end + storage::tokens_of(part));
             if (const auto* message = storage::message_in(part)) in_stream.insert(*message->id);
             const storage::StreamDocument* document = storage::document_in(part);
             if (!document) continue;
             const storage::DocumentInfo d = store->library.get(document->id);
-            ordered_json sections = ordered_json::array();
-            for (const storage::Section& s : store->library.sections(d.id))
-                sections.push_back(
-                    {{"title", s.title}, {"first_token", s.first_token}, {"first_byte", s.first_byte}});
-            documents.push_back({{"title", d.title},
-                                 {"source", d.source},
-                                 {"tokens", d.tokens},
-                                 {"words", d.words},
-                                 {"sections", sections}});
+            documents.push_back(storage::DocumentReport::of(store->library, d, first).json());
+            documents.back().update({{"source", d.source}, {"words", d.words}});
         }
         auto& messages = result["messages"] = ordered_json::array();
         for (const Message& m : store->conversations.messages(info.id)) {

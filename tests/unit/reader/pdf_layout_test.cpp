@@ -113,6 +113,12 @@ TEST_CASE("a paragraph goes on in the next column and on the next page")
     CHECK(laid_out({Page("1").line(full + "."), Page("2").line(full)}) == "<1>" + full + ".\n\n<2>" + full);
 }
 
+TEST_CASE("pages without text keep their labels")
+{
+    CHECK(laid_out({Page("1"), Page("2").line(full), Page("3"), Page("4").line("and its end."), Page("5")}) ==
+          "<1><2>" + full + " <3><4>and its end.<5>");
+}
+
 TEST_CASE("running heads and page numbers are left out")
 {
     std::vector<Page> pages;
@@ -170,7 +176,7 @@ TEST_CASE("the outline's titles are headings where they stand, or begin sections
           "<1>one.\n\n{1 Unseen}<2>two.");
     CHECK(laid_out({Page("1").section(1, "Big").line("Big"), Page("2").section(2, "Unseen").line("two.")}) ==
           "<1>{1 Big}Big\n\n{2 Unseen}<2>two.");
-    CHECK(laid_out({Page("1").line("one."), Page("2").section(1, "Last")}) == "<1>one.\n\n{1 Last}");
+    CHECK(laid_out({Page("1").line("one."), Page("2").section(1, "Last")}) == "<1>one.\n\n<2>{1 Last}");
     // A line of the text that only ends like a title is none, and a title is one heading.
     CHECK(laid_out({Page("1").section(1, "War").line("#War").line("^the last war").line("War")})
               .starts_with("<1>{1 War}War\n\nthe last war"));

@@ -32,6 +32,21 @@ TEST_CASE("sections and pages begin with the first byte of their text")
           }) == "<1>{1 Part One}Part One\n\nText.\n\n{2 Unseen}ab<2>cd<3>ef");
 }
 
+TEST_CASE("pages without text begin where the next page or the end is")
+{
+    CHECK(written([](TextWriter& writer) {
+              writer.page("1");
+              writer.page("2");
+              writer.block("One.");
+              writer.page("3");
+              writer.line("- a");
+              writer.page("4");
+              writer.heading(1, "T");
+              writer.page("5");
+              writer.page("6");
+          }) == "<1><2>One.\n\n<3>- a\n\n<4>{1 T}T<5><6>");
+}
+
 TEST_CASE("a page never begins within a character, and pages never go back")
 {
     CHECK(written([](TextWriter& writer) {

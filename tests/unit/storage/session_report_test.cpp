@@ -64,7 +64,8 @@ TEST_CASE("the retention document has its members in the documented order")
     RetentionReport report = RetentionReport::of(*session, ModelReport::of(session->model()),
                                                  {.tokens_in_input = 200, .tokens_read = 200});
     const engine::RetentionMap map = session->retention();
-    Keys expected = {"schema", "model", "policy", "protocol", "tokens_seen", "coverage", "reach", "memory", "pins"};
+    Keys expected = {"schema",   "model", "policy", "protocol", "tokens_seen",
+                     "coverage", "reach", "memory", "pins",     "documents"};
     const ordered_json document = report.json(map, session->telemetry());
     CHECK(keys_of(document) == expected);
     CHECK(document["schema"] == "palimpsest.retention/1");

@@ -53,6 +53,23 @@ using Titles = std::vector<std::string>;
 
 } // namespace
 
+TEST_CASE("Markdown headings have levels, given ones keep theirs, and guessed ones have none")
+{
+    const auto levels = [](Markup markup, const std::string& text) {
+        std::vector<int> all;
+        for (const Heading& h : headings(markup, text))
+            all.push_back(h.level);
+        return all;
+    };
+    CHECK(levels(Markup::Markdown, "# a\n\n### b\n\nc\n=\n\nd\n-\n\n###### e\n") ==
+          std::vector<int>{1, 3, 1, 2, 6});
+    CHECK(levels(Markup::Plain, "BOOK I\n\nCHAPTER II\n\ntext\n") == std::vector<int>{1, 1});
+    SectionFinder given(Markup::Given);
+    given.add(4, "t", 0);
+    given.push(std::vector<EncodedToken>{{0, 0, 1}});
+    CHECK(given.take().at(0).level == 4);
+}
+
 TEST_CASE("Markdown headings with # signs or underlines are found")
 {
     const auto markdown = [](const std::string& text) { return titles(Markup::Markdown, text); };

@@ -1,0 +1,35 @@
+// The sections and pages of a document.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace palimpsest::storage {
+
+struct Section {
+    std::string title{};
+    uint64_t first_token = 0;
+    uint64_t first_byte = 0;
+    int level = 1; // 1: not within another
+};
+
+struct Page {
+    std::string label{}; // as printed: "xii", "217"
+    uint64_t first_token = 0;
+    uint64_t first_byte = 0; // the same as that of the next page, if this one has no text
+};
+
+// The sections that section `index` is in, outermost first, and itself.
+std::vector<const Section*> section_path(const std::vector<Section>& sections, size_t index);
+// The titles of these: "Part One › Chapter 3".
+std::string section_name(const std::vector<Section>& sections, size_t index);
+
+// The page on which a byte of the text stands; null before the first. `pages`: as Library::pages.
+const Page* page_at(const std::vector<Page>& pages, uint64_t byte);
+const Page* page_of_token(const std::vector<Page>& pages, uint64_t token); // on which a token begins
+// Labels. `text_bytes`: of the document.
+std::vector<std::string> pages_without_text(const std::vector<Page>& pages, uint64_t text_bytes);
+
+} // namespace palimpsest::storage
