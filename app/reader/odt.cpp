@@ -234,7 +234,7 @@ private:
             const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
             if (!is_space)
                 out += c;
-            else if (!out.empty() && out.back() != ' ')
+            else if (!out.empty() && out.back() != ' ' && (out.back() != '\n' || c == ' '))
                 out += ' ';
         }
     }

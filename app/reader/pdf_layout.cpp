@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace palimpsest::reader {
@@ -110,6 +111,25 @@ std::vector<size_t> end_lines(size_t lines)
     return ends;
 }
 
+// A small page may have wide margins; a line that is only a number may be farther in.
+bool is_near_end(const PdfLine& line, const PdfPage& page)
+{
+    if (!line.is_measured()) return true;
+    const bool is_number = line.text.find_first_not_of("0123456789ivxlc") == line.text.npos;
+    const double end = is_number ? 0.25 : 0.15; // of the page's height
+    return line.bottom < end * page.height || line.top > (1 - end) * page.height;
+}
+
+// Whether one of the lines is right below the other, as lines of a paragraph are and running heads are not.
+bool follow_one_another(const PdfLine& a, const PdfLine& b)
+{
+    if (!a.is_measured() || !b.is_measured()) return false;
+    const double gap = std::max(a.top, b.top) - std::min(a.bottom, b.bottom);
+    const bool is_beside = a.left >= b.right || b.left >= a.right;
+    const bool is_on_the_same = gap < -0.5 * std::min(a.height(), b.height());
+    return !is_beside && !is_on_the_same && gap < 0.6 * std::max(a.height(), b.height());
+}
+
 // Whether this may stand before the title of a section: its number, and what it is called.
 bool is_number_of_section(std::string_view letters)
 {
@@ -179,21 +199,26 @@ bool RunningHeads::is_running(const std::string& line, int page) const
 
 void RunningHeads::remove(PdfPage& page) const
 {
-    constexpr double end_of_page = 0.15, end_of_number = 0.25; // of its height
     const std::vector<const SectionMark*> headings = headings_of(page);
-    std::vector<PdfLine> kept;
-    const std::vector<size_t> ends = end_lines(page.lines.size());
-    for (size_t i = 0; i < page.lines.size(); ++i) {
-        const PdfLine& line = page.lines[i];
-        // A small page may have wide margins. A line that is only a number is safe to look for farther in.
-        const double end =
-            line.text.find_first_not_of("0123456789ivxlc") == line.text.npos ? end_of_number : end_of_page;
-        const bool may_be_at_end =
-            !line.is_measured() || line.bottom < end * page.height || line.top > (1 - end) * page.height;
-        const bool is_head = may_be_at_end && !headings[i] && std::ranges::find(ends, i) != ends.end() &&
-                             is_running(line.text, page.number);
-        if (!is_head) kept.push_back(line);
+    std::vector<size_t> heads;
+    for (const size_t i : end_lines(page.lines.size()))
+        if (!headings[i] && is_near_end(page.lines[i], page) && is_running(page.lines[i].text, page.number))
+            heads.push_back(i);
+    const auto is_head = [&](size_t i) { return std::ranges::find(heads, i) != heads.end(); };
+    const auto adjoins_text = [&](size_t head) {
+        for (size_t i = 0; i < page.lines.size(); ++i)
+            if (!is_head(i) && follow_one_another(page.lines[i], page.lines[head])) return true;
+        return false;
+    };
+    for (size_t count = heads.size() + 1; heads.size() < count;) {
+        count = heads.size();
+        std::vector<size_t> apart;
+        std::ranges::copy_if(heads, std::back_inserter(apart), [&](size_t head) { return !adjoins_text(head); });
+        heads = std::move(apart);
     }
+    std::vector<PdfLine> kept;
+    for (size_t i = 0; i < page.lines.size(); ++i)
+        if (!is_head(i)) kept.push_back(page.lines[i]);
     page.lines = std::move(kept);
 }
 

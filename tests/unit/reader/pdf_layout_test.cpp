@@ -113,6 +113,23 @@ TEST_CASE("a paragraph goes on in the next column and on the next page")
     CHECK(laid_out({Page("1").line(full + "."), Page("2").line(full)}) == "<1>" + full + ".\n\n<2>" + full);
 }
 
+TEST_CASE("the first line of a paragraph is no running head, however often it comes again")
+{
+    std::vector<Page> pages;
+    for (int i = 1; i <= 6; ++i) {
+        Page page(std::to_string(i));
+        page.at("Annals", left, 20)
+            .at("In the year " + std::to_string(1700 + i) + " nothing was as it was", left, 50);
+        for (int line = 0; line < 4; ++line)
+            page.at("before, " + std::string(9, static_cast<char>('a' + 4 * i + line)), left, 62 + 12 * line);
+        pages.push_back(page);
+    }
+    const std::string text = laid_out(pages);
+    CHECK(text.find("Annals") == text.npos);
+    for (int i = 1; i <= 6; ++i)
+        CHECK(text.find("In the year " + std::to_string(1700 + i) + " nothing") != text.npos);
+}
+
 TEST_CASE("pages without text keep their labels")
 {
     CHECK(laid_out({Page("1"), Page("2").line(full), Page("3"), Page("4").line("and its end."), Page("5")}) ==
