@@ -189,12 +189,12 @@ void DocumentPainter::paint_heading(const DocumentItem& item)
                       Qt::AlignRight | Qt::AlignTop, QStringLiteral("§"));
 }
 
-// A line above the text with which a page begins, and its label in the right margin.
+// A line above the text with which a page begins, and its label at the right edge.
 void DocumentPainter::paint_pages(const DocumentItem& item)
 {
     const auto& pages = picture_.outline->pages;
     QFont small = column_.font();
-    small.setPointSizeF(small.pointSizeF() * 0.8);
+    small.setPointSizeF(small.pointSizeF() * 0.75);
     const qreal right = column_.left() + column_.width(), em = column_.em();
     painter_.save();
     painter_.setFont(small);
@@ -205,9 +205,9 @@ void DocumentPainter::paint_pages(const DocumentItem& item)
         painter_.setPen(QPen(picture_.palette.color(QPalette::Mid), 1));
         painter_.drawLine(QPointF(column_.left(), y), QPointF(right, y));
         painter_.setPen(secondary_text(picture_.palette));
-        const QRectF margin(right + 0.2 * em, y, column_.viewport().width() - right - 0.2 * em, em);
-        painter_.drawText(margin, Qt::AlignLeft | Qt::AlignTop,
-                          QFontMetricsF(small).elidedText(page->label, Qt::ElideRight, margin.width()));
+        const QRectF corner(right - 2 * em, y, column_.viewport().width() - right + 2 * em - 2, em);
+        painter_.drawText(corner, Qt::AlignRight | Qt::AlignTop,
+                          QFontMetricsF(small).elidedText(page->label, Qt::ElideRight, corner.width()));
     }
     painter_.restore();
 }

@@ -78,7 +78,10 @@ void TextSourceTest::a_stored_session_is_read_from_the_database()
 
     SessionFacts facts;
     facts.documents = {
-        {.info = storage::Library(*scratch).get(document), .range = {3, 140'003}, .sections = {{"One", 1000, 0}}}};
+        {.info = storage::Library(*scratch).get(document),
+         .range = {3, 140'003},
+         .sections = {{"One", 1000, 0}},
+         .pages = {{"xii", 500, 0}, {"blank", 1000, 9}, {"1", 1000, 9}, {"after the end", 140'000, 99}}}};
     facts.turns.resize(1);
     facts.turns[0].message = question;
     facts.turns[0].range = {140'003, 140'008};
@@ -88,6 +91,11 @@ void TextSourceTest::a_stored_session_is_read_from_the_database()
     QCOMPARE(outline.heading_of(1003)->title, QStringLiteral("One"));
     QCOMPARE(outline.heading_of(1002)->title, QStringLiteral("A title"));
     QVERIFY(!outline.heading_of(2));
+    QVERIFY(!outline.page_of(502));
+    QCOMPARE(outline.place_name(502), QStringLiteral("A title"));
+    QCOMPARE(outline.place_name(503), QStringLiteral("A title · page xii"));
+    QCOMPARE(outline.place_name(140'002), QStringLiteral("One · page 1"));
+    QVERIFY(!outline.page_of(140'003)); // a question has no page
 
     const std::vector<std::string> words = {"", "", "Who", " kept", " it?", ""};
     const auto file = QString::fromStdString(scratch.file().string());
