@@ -23,13 +23,8 @@ struct Page {
 
 // The sections that section `index` is in, outermost first, and itself.
 std::vector<const Section*> section_path(const std::vector<Section>& sections, size_t index);
-// The titles of these: "Part One › Chapter 3".
-std::string section_name(const std::vector<Section>& sections, size_t index);
 
-// The page on which a byte of the text stands; null before the first. `pages`: as Library::pages.
-const Page* page_at(const std::vector<Page>& pages, uint64_t byte);
-const Page* page_of_token(const std::vector<Page>& pages, uint64_t token); // on which a token begins
-// Labels. `text_bytes`: of the document.
-std::vector<std::string> pages_without_text(const std::vector<Page>& pages, uint64_t text_bytes);
+// The page that a token is on, wholly or at its end; null before the first. `pages`: as Library::pages.
+const Page* page_of_token(const std::vector<Page>& pages, uint64_t token);
 
 } // namespace palimpsest::storage

@@ -33,14 +33,10 @@ DocumentInfo document_info(SQLite::Statement& row)
             .language = row.getColumn(14).getString()};
 }
 
-constexpr const char* select_one =
-    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
-    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, '') FROM documents "
-    "LEFT JOIN metadata ON metadata.document = documents.id WHERE complete = 1 AND id = ?";
-constexpr const char* select_all =
-    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
-    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, '') FROM documents "
-    "LEFT JOIN metadata ON metadata.document = documents.id WHERE complete = 1 ORDER BY id";
+#define PALIMPSEST_SELECT_DOCUMENTS                                                                                \
+    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, " \
+    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, '') FROM documents "  \
+    "LEFT JOIN metadata ON metadata.document = documents.id WHERE complete = 1 "
 
 } // namespace
 
@@ -74,7 +70,7 @@ void refuse_damaged_document(int64_t document)
 DocumentInfo Library::get(int64_t document)
 {
     return db_.guarded([&] {
-        auto query = db_.statement(select_one);
+        auto query = db_.statement(PALIMPSEST_SELECT_DOCUMENTS "AND id = ?");
         query.bind(1, document);
         if (!query.executeStep())
             throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text("document {0}", document),
@@ -87,7 +83,7 @@ std::vector<DocumentInfo> Library::list()
 {
     return db_.guarded([&] {
         std::vector<DocumentInfo> all;
-        auto query = db_.statement(select_all);
+        auto query = db_.statement(PALIMPSEST_SELECT_DOCUMENTS "ORDER BY id");
         while (query.executeStep())
             all.push_back(document_info(query));
         return all;
@@ -243,6 +239,21 @@ std::vector<Page> Library::pages(int64_t document)
                            .first_token = static_cast<uint64_t>(query.getColumn(1).getInt64()),
                            .first_byte = static_cast<uint64_t>(query.getColumn(2).getInt64())});
         return all;
+    });
+}
+
+std::vector<std::string> Library::pages_without_text(int64_t document)
+{
+    return db_.guarded([&] {
+        std::vector<std::string> labels;
+        auto query = db_.statement(
+            "SELECT label FROM (SELECT idx, label, first_byte, lead(first_byte, 1, (SELECT bytes FROM documents "
+            "WHERE id = ?1)) OVER (ORDER BY idx) AS next FROM pages WHERE document = ?1) "
+            "WHERE first_byte >= next ORDER BY idx");
+        query.bind(1, document);
+        while (query.executeStep())
+            labels.push_back(query.getColumn(0).getString());
+        return labels;
     });
 }
 

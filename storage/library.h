@@ -57,7 +57,8 @@ public:
     // Bytes [first, end) of the cleaned text; fewer at its end.
     std::string text(int64_t document, uint64_t first, uint64_t end);
     std::vector<Section> sections(int64_t document);
-    std::vector<Page> pages(int64_t document); // empty if it has none
+    std::vector<Page> pages(int64_t document);                     // empty if it has none
+    std::vector<std::string> pages_without_text(int64_t document); // labels
     // Reads all blocks and checks their number and checksums. Returns the number of tokens.
     uint64_t verify(int64_t document);
 

@@ -163,6 +163,7 @@ public:
             }
         }
         end_block();
+        write_pages();
     }
     bool wrote_text() const { return wrote_text_; }
     bool left_text_out() const { return left_text_out_; }

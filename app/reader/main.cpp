@@ -21,7 +21,7 @@ using palimpsest::reader::Problem;
 using palimpsest::reader::TextWriter;
 using palimpsest::storage::DocumentProblem;
 
-// Writes the whole message. Ends this process if the pipe is closed, because nobody reads the text any more.
+// Ends this process if the pipe is closed: the process that started it has ended, or wants no more text.
 void write_frame(const palimpsest::storage::ReaderFrame& frame)
 {
     const std::string bytes = encoded(frame);

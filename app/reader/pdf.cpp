@@ -15,7 +15,6 @@ namespace {
 using storage::DocumentFact;
 using storage::DocumentProblem;
 
-constexpr int most_pages = 50'000; // docs/validation.md, L13
 // Placing a line takes as long as reading its page. What is not placed in time is joined by its words alone.
 using Clock = std::chrono::steady_clock;
 constexpr auto most_time_of_page = std::chrono::seconds(5), most_time = std::chrono::seconds(240);
@@ -98,8 +97,9 @@ public:
 
     void run()
     {
-        if (pdf_.pageCount() > most_pages)
-            throw Problem{DocumentProblem::TooLarge, Text("it has more than {0} pages, the limit", most_pages),
+        if (pdf_.pageCount() > storage::most_reader_pages)
+            throw Problem{DocumentProblem::TooLarge,
+                          Text("it has more than {0} pages, the limit", storage::most_reader_pages),
                           Text("divide it into several files")};
         writer_.fact(DocumentFact::Title, fact(QPdfDocument::MetaDataField::Title));
         writer_.fact(DocumentFact::Author, fact(QPdfDocument::MetaDataField::Author));

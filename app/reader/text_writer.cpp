@@ -109,7 +109,7 @@ void TextWriter::section(int level, std::string_view title)
 
 void TextWriter::page(std::string_view label)
 {
-    waiting_pages_.emplace_back(label);
+    waiting_pages_.push_back(title_text(label));
     after_line_ = false;
 }
 
@@ -121,8 +121,10 @@ void TextWriter::write_waiting_pages()
 
 void TextWriter::mark_page(std::string_view label)
 {
+    std::string text = title_text(label);
+    if (text.empty()) return; // a place in a book that the book does not name
     flush();
-    sink_(storage::ReaderPage{title_text(label)});
+    sink_(storage::ReaderPage{std::move(text)});
 }
 
 void TextWriter::block(std::string_view text, const std::vector<PageMark>& pages)

@@ -5,13 +5,13 @@
 
 namespace palimpsest::storage {
 
-const PassagePlaces::Structure& PassagePlaces::of(int64_t document)
+PassagePlaces::Structure& PassagePlaces::of(int64_t document)
 {
     const auto known = known_.find(document);
     if (known != known_.end()) return known->second;
     return known_
         .emplace(document,
-                 Structure{library_.get(document).title, library_.sections(document), library_.pages(document)})
+                 Structure{.title = library_.get(document).title, .sections = library_.sections(document)})
         .first->second;
 }
 
@@ -36,7 +36,9 @@ std::string PassagePlaces::name(const StoredPassage& passage, bool with_title)
 
 const Page* PassagePlaces::page(const StoredPassage& passage)
 {
-    return page_at(of(passage.document).pages, passage.first_byte);
+    auto& pages = of(passage.document).pages;
+    if (!pages) pages = library_.pages(passage.document);
+    return page_of_token(*pages, passage.first_token);
 }
 
 Text PassagePlaces::sentence(const StoredPassage& passage, bool with_title)
@@ -61,9 +63,9 @@ nlohmann::ordered_json PassagePlaces::json(const StoredPassage& passage)
     const Page* on = page(passage);
     Json path = Json::array();
     if (in)
-        for (const Section* each :
+        for (const Section* outer :
              section_path(of(passage.document).sections, static_cast<size_t>(passage.section)))
-            path.push_back(each->title);
+            path.push_back(outer->title);
     return {{"document", passage.document},
             {"title", title(passage.document)},
             {"section", in ? Json(in->title) : Json()},

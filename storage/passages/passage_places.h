@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ public:
     const Section* section(const StoredPassage& passage);
     // For the model: the title of the section, else that of the document; both if `with_title`.
     std::string name(const StoredPassage& passage, bool with_title);
-    // Null before the first page, and in a document without pages.
+    // The page that its first token is on; null before the first page, and in a document without pages.
     const Page* page(const StoredPassage& passage);
     // For the user: "TITLE, SECTION, page 12, tokens 1,200 to 1,399"; without `with_title`, the title only if there
     // is no section.
@@ -34,9 +35,9 @@ private:
     struct Structure {
         std::string title;
         std::vector<Section> sections;
-        std::vector<Page> pages;
+        std::optional<std::vector<Page>> pages{}; // read when they are asked for
     };
-    const Structure& of(int64_t document);
+    Structure& of(int64_t document);
 
     Library& library_;
     std::map<int64_t, Structure> known_;

@@ -20,6 +20,7 @@ constexpr size_t longest_reader_text = 64 * 1024;    // bytes of one ReaderText
 constexpr size_t longest_reader_title = 1024;        // bytes of a heading, page label or value of the metadata
 constexpr size_t longest_reader_payload = 72 * 1024; // bytes of any message, without its header
 constexpr int deepest_heading = 9;
+constexpr int most_reader_pages = 50'000;
 
 struct ReaderHello { // always first
     uint32_t version = reader_protocol_version;

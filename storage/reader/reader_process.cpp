@@ -252,6 +252,11 @@ void ReaderProcess::check(const ReaderFrame& frame)
             throw Error(ErrorKind::Failed, ErrorCode::DocumentTooLarge, Text::escaped(name_),
                         Text("it holds more than {0} bytes of text", limits_.text_bytes),
                         Text("divide it into several files"));
+    } else if (std::holds_alternative<ReaderPage>(frame)) {
+        if (++pages_ > most_reader_pages)
+            throw Error(ErrorKind::Failed, ErrorCode::DocumentTooLarge, Text::escaped(name_),
+                        Text("it has more than {0} pages, the limit", most_reader_pages),
+                        Text("divide it into several files"));
     } else if (std::holds_alternative<ReaderFact>(frame)) {
         if (has_text_) throw FrameError("metadata after the text");
     } else if (const auto* end = std::get_if<ReaderEnd>(&frame)) {

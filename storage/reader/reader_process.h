@@ -73,6 +73,7 @@ private:
     std::string format_;
     std::chrono::steady_clock::duration waited_{};
     uint64_t text_bytes_ = 0, received_ = 0;
+    int pages_ = 0;
     bool has_greeted_ = false, has_text_ = false, has_ended_ = false;
 };
 

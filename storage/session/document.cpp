@@ -98,10 +98,13 @@ bool is_a_title(const std::string& text)
     const auto is_word_for_none = [&](std::string_view word) {
         return std::ranges::equal(text, word, {}, [](unsigned char c) { return std::tolower(c); });
     };
-    if (std::ranges::any_of(std::array{"untitled", "unknown", "title", "document"}, is_word_for_none)) return false;
-    if (text.starts_with("Microsoft Word - ")) return false;
-    constexpr std::array endings{".doc", ".docx", ".odt", ".rtf", ".pdf", ".tex",
-                                 ".dvi", ".indd", ".qxd", ".htm", ".html"};
+    if (std::ranges::any_of(std::array{"untitled", "unknown", "title", "document", "powerpoint presentation"},
+                            is_word_for_none))
+        return false;
+    if (text.starts_with("Microsoft ") && text.find(" - ") != text.npos) return false;
+    constexpr std::array endings{".doc",  ".docx", ".odt", ".rtf",  ".pdf", ".tex",  ".dvi",
+                                 ".indd", ".qxd",  ".htm", ".html", ".ppt", ".pptx", ".xls",
+                                 ".xlsx", ".txt",  ".md",  ".epub", ".ps",  ".wpd"};
     return std::ranges::find(endings, lower_ending(text)) == endings.end();
 }
 

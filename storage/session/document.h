@@ -34,7 +34,7 @@ struct DocumentPage {
     uint64_t first_byte = 0; // in the text
 };
 
-// What the document says of itself; empty: nothing.
+// Metadata in the file; a member is empty if the file does not have it.
 struct DocumentMetadata {
     std::string format; // as a user calls it: "EPUB"; empty: text
     std::string title, author, language;

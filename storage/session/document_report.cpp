@@ -18,24 +18,24 @@ DocumentReport DocumentReport::of(Library& library, const DocumentInfo& document
 
 ordered_json DocumentReport::json() const
 {
-    const auto known = [](const std::string& text) { return text.empty() ? ordered_json() : ordered_json(text); };
-    ordered_json in_sections = ordered_json::array(), on_pages = ordered_json::array();
+    const auto or_null = [](const std::string& text) { return text.empty() ? ordered_json() : ordered_json(text); };
+    ordered_json sections_json = ordered_json::array(), pages_json = ordered_json::array();
     for (const Section& section : sections)
-        in_sections.push_back({{"title", section.title},
-                               {"level", section.level},
-                               {"first_token", section.first_token},
-                               {"first_byte", section.first_byte}});
+        sections_json.push_back({{"title", section.title},
+                                 {"level", section.level},
+                                 {"first_token", section.first_token},
+                                 {"first_byte", section.first_byte}});
     for (const Page& page : pages)
-        on_pages.push_back(
+        pages_json.push_back(
             {{"label", page.label}, {"first_token", page.first_token}, {"first_byte", page.first_byte}});
     return {{"title", title},
-            {"format", known(format)},
-            {"author", known(author)},
-            {"language", known(language)},
+            {"format", or_null(format)},
+            {"author", or_null(author)},
+            {"language", or_null(language)},
             {"first_token", first_token},
             {"tokens", tokens},
-            {"sections", in_sections},
-            {"pages", on_pages}};
+            {"sections", sections_json},
+            {"pages", pages_json}};
 }
 
 } // namespace palimpsest::storage

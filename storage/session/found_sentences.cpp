@@ -76,8 +76,9 @@ FoundSentences::FoundSentences(const Rereading& found, const Question& question,
         if (error.code() != ErrorCode::DamagedDocument) throw;
         passages_.clear();
     }
+    PassagePlaces places(store_.library);
     for (const Passage& passage : passages_)
-        split(passage);
+        split(passage, places);
     auto by_words = word_overlap(asked_, texts());
     const auto by_kind = kind_scores(),
                by_before = word_overlap(word_query(question.before.substr(0, max_question_bytes)).words, texts());
@@ -101,9 +102,8 @@ void FoundSentences::add_passages(const Rereading& found)
 }
 
 // A heading says what a section is about, not what is asked.
-void FoundSentences::split(const Passage& passage)
+void FoundSentences::split(const Passage& passage, PassagePlaces& places)
 {
-    PassagePlaces places(store_.library);
     const Section* section = places.section(passage.place);
     const std::string_view heading = section ? std::string_view(section->title) : std::string_view();
     bool follows = false;

@@ -14,6 +14,8 @@
 
 namespace palimpsest::storage {
 
+class PassagePlaces;
+
 class FoundSentences {
 public:
     // Headings are left out. Of many sentences, the 256 with the most of the question's words are compared by
@@ -52,7 +54,7 @@ private:
         bool follows = false; // the sentence before it, in the same passage
     };
     void add_passages(const Rereading& found);
-    void split(const Passage& passage);
+    void split(const Passage& passage, PassagePlaces& places);
     std::vector<std::string_view> texts() const;
     std::vector<double> kind_scores() const;
     void add_meaning(const Question& question, PassageEncoder& encoder, const std::stop_token& stop);

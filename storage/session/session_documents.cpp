@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <set>
 
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -261,6 +262,7 @@ std::vector<std::string> SessionDocuments::sources() const
 Coverage SessionDocuments::coverage() const
 {
     Coverage all;
+    std::set<int64_t> told;
     uint64_t begin = 0;
     for (const StreamPart& part : context_.stream.parts()) {
         if (const StreamDocument* document = document_in(part)) {
@@ -270,8 +272,9 @@ Coverage SessionDocuments::coverage() const
                 std::min(document->tokens, context_.position() - std::min(begin, context_.position()));
             all.invalid_sequences += stored.invalid_sequences;
             all.nul_characters += stored.nul_characters;
-            std::ranges::move(pages_without_text(context_.store.library.pages(document->id), stored.bytes),
-                              std::back_inserter(all.pages_without_text));
+            if (told.insert(document->id).second) // a document can be in the stream twice
+                std::ranges::move(context_.store.library.pages_without_text(document->id),
+                                  std::back_inserter(all.pages_without_text));
         }
         begin += tokens_of(part);
     }

@@ -17,7 +17,7 @@ class StructureFinder {
 public:
     explicit StructureFinder(Document& document) : document_(document) {} // which must outlive this
 
-    // What was read last, as an EncodedSink.
+    // The text that document.next() returned last, cleaned, and the tokens that are complete by now.
     void push(std::string_view clean, std::span<const engine::EncodedToken> tokens);
     void finish(); // after the last text and token
 

@@ -269,8 +269,21 @@ class DocumentTest(SessionTest):
         said = self.run_command("find", "pilot boat", "--session", "one", "--words").stdout.decode()
         self.assertIn("The Salt Road, The Harbour, page 7, tokens ", said)
 
+    def test_a_page_that_begins_after_the_text_of_a_file_goes_on_in_the_next(self):
+        mark = '<span epub:type="pagebreak" title="%s"/>'
+        path = self.put("book.epub", epub({"a.xhtml": "<h1>One</h1><p>The %s keeper.</p>%s" % (mark % "1", mark % "2"),
+                                           "b.xhtml": "<p>The wind came.</p>" + mark % "3"}))
+        book = self.document("read", path, "--session", "one", *SMALL)
+        (shown,) = self.document("sessions", "show", "one")["documents"]
+        text = Read(READER, path).text.encode()
+        self.assertEqual([(p["label"], text[p["first_byte"]:]) for p in shown["pages"]],
+                         [("1", b"keeper.\n\nThe wind came."), ("2", b"The wind came."), ("3", b"")])
+        self.assertEqual(book["coverage"]["pages_without_text"], ["3"])
+        self.assertEqual(shown["format"], "EPUB")
+
     def test_the_name_of_a_file_is_no_title(self):
         for title, expected in (("Microsoft Word - a.doc", "book"), ("untitled", "book"), ("notes.TEX", "book"),
+                                ("Microsoft PowerPoint - a", "book"), ("Microsoft in 1990", "Microsoft in 1990"),
                                 ("Mr. Brown", "Mr. Brown")):
             page = "<html><head><title>%s</title></head><body><p>The keeper wrote.</p></body></html>" % title
             self.document("read", self.put("book.html", page), "--session", title, *SMALL)

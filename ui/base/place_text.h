@@ -5,7 +5,7 @@
 
 namespace palimpsest::ui {
 
-// `page`: its label. Both may be empty.
+// `page`: its label. Both come from a document: they are shown as visible_text() shows them. Both may be empty.
 QString place_text(const QString& heading, const QString& page);
 
 } // namespace palimpsest::ui

@@ -32,6 +32,18 @@ void fill_gaps(TextOutline& outline)
     outline.tokens = std::max(outline.tokens, at);
 }
 
+void add_pages(const DocumentPart& document, std::vector<PageStart>& pages)
+{
+    pages.push_back({{}, document.range.first});
+    for (const storage::Page& page : document.pages) {
+        const uint64_t token = document.range.first + page.first_token;
+        if (token >= document.range.last) break;
+        if (pages.back().token == token) pages.pop_back();
+        pages.push_back({text_of(page.label), token});
+    }
+    pages.push_back({{}, document.range.last});
+}
+
 } // namespace
 
 const TextPart& TextOutline::part_of(uint64_t token) const
@@ -67,33 +79,17 @@ uint64_t TextOutline::common_with(const TextOutline& other) const
     return grew ? std::min(mine->range.last, theirs->range.last) : std::min(mine->range.first, theirs->range.first);
 }
 
-namespace {
-
-void add_pages(const DocumentPart& document, std::vector<PageStart>& pages)
-{
-    pages.push_back({{}, document.range.first});
-    for (const storage::Page& page : document.pages) {
-        const uint64_t token = document.range.first + page.first_token;
-        if (token >= document.range.last) break;
-        if (pages.back().token == token) pages.pop_back();
-        pages.push_back({visible_text(text_of(page.label)), token});
-    }
-    pages.push_back({{}, document.range.last});
-}
-
-} // namespace
-
 TextOutline outline_of(const SessionFacts& facts, uint64_t tokens_seen)
 {
     TextOutline outline{.tokens = tokens_seen, .parts = {}, .headings = {}, .pages = {}};
     for (const DocumentPart& document : facts.documents) {
-        const QString title = QString::fromStdString(document.info.title);
+        const QString title = visible_text(text_of(document.info.title)).simplified();
         outline.parts.push_back(
             {.range = document.range, .kind = PartKind::Document, .id = document.info.id, .title = title});
         outline.headings.push_back({title, document.range.first});
         for (const storage::Section& section : document.sections)
             outline.headings.push_back(
-                {QString::fromStdString(section.title), document.range.first + section.first_token});
+                {visible_text(text_of(section.title)).simplified(), document.range.first + section.first_token});
     }
     for (const Turn& turn : facts.turns)
         outline.parts.push_back({.range = turn.range,

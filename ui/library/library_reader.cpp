@@ -12,6 +12,7 @@
 #include "storage/passages/passage_text_search.h"
 #include "storage/snapshots.h"
 #include "ui/base/utf8.h"
+#include "ui/base/visible_text.h"
 #include "ui/engine/failure.h"
 
 namespace palimpsest::ui {
@@ -306,7 +307,7 @@ private:
         if (found.empty()) found.push_back({hit.passage.first_byte, hit.passage.end_byte}); // its index is damaged
         return {.session = text_of(session.name),
                 .session_id = session.id,
-                .title = text_of(places.title(hit.passage.document)).simplified(),
+                .title = visible_text(text_of(places.title(hit.passage.document))).simplified(),
                 .section = section ? text_of(section->title).simplified() : QString(),
                 .page = page ? text_of(page->label).simplified() : QString(),
                 .document = hit.passage.document,

@@ -290,8 +290,11 @@ QString RetentionView::place_text() const
     const CellFacts facts = facts_of(*scene_.map, *place_);
     QStringList lines = {cell_sentence(*place_, facts, scene_.map->tokens_seen)};
     if (place_->tokens.first < scene_.map->tokens_seen) lines += token_sentence(*place_, facts);
-    if (const MapSection* const section = section_at(scene_.marks.sections, facts.token)) lines += section->title;
-    if (const QString more = describe_ ? describe_(facts.token) : QString(); !more.isEmpty()) lines += more;
+    const QString more = describe_ ? describe_(facts.token) : QString();
+    if (const MapSection* const section = section_at(scene_.marks.sections, facts.token);
+        section && !more.contains(section->title))
+        lines += section->title;
+    if (!more.isEmpty()) lines += more;
     return lines.join(QLatin1Char('\n'));
 }
 

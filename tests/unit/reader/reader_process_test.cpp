@@ -204,4 +204,25 @@ TEST_CASE("a reader that cannot be started is named")
     start("/no/such/program");
 }
 
+TEST_CASE("a document with more pages than the limit is refused")
+{
+    std::vector<ReaderFrame> all{ReaderHello{.format = "HTML"}};
+    for (int page = 0; page < most_reader_pages; ++page)
+        all.push_back(ReaderPage{"1"});
+    all.push_back(ReaderEnd{0});
+    Play play("cat \"$(dirname \"$0\")/frames\"");
+    play.frames(all);
+    {
+        ReaderProcess reader = play.start();
+        size_t pages = 0;
+        while (reader.next())
+            ++pages;
+        CHECK(pages == most_reader_pages);
+    }
+    all.insert(all.end() - 1, ReaderPage{"1"});
+    play.frames(all);
+    ReaderProcess reader = play.start();
+    fails(reader, ErrorCode::DocumentTooLarge, "more than 50000 pages");
+}
+
 } // namespace palimpsest::tests

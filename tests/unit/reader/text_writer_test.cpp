@@ -47,6 +47,14 @@ TEST_CASE("pages without text begin where the next page or the end is")
           }) == "<1><2>One.\n\n<3>- a\n\n<4>{1 T}T<5><6>");
 }
 
+TEST_CASE("a page without a label is left out")
+{
+    CHECK(written([](TextWriter& writer) {
+              writer.page(" \x01 ");
+              writer.block("abcd", {{2, ""}, {3, "2"}});
+          }) == "abc<2>d");
+}
+
 TEST_CASE("a page never begins within a character, and pages never go back")
 {
     CHECK(written([](TextWriter& writer) {
