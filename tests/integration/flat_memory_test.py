@@ -30,11 +30,12 @@ def write_document(path, tokens):
 
 
 def peak_anonymous(pid, result, stop):
+    """Counts pages. The sums in /proc/PID/status may lag behind by 64 pages per core."""
     while not stop.is_set():
         try:
-            with open("/proc/%d/status" % pid) as status:
-                for line in status:
-                    if line.startswith("RssAnon:"):
+            with open("/proc/%d/smaps_rollup" % pid) as memory:
+                for line in memory:
+                    if line.startswith("Anonymous:"):
                         result[0] = max(result[0], int(line.split()[1]))
         except OSError:
             return
