@@ -2,8 +2,8 @@
 #pragma once
 
 #include <QAbstractAnimation>
+#include <QStringList>
 #include <QWidget>
-#include <algorithm>
 
 #include "tests/ui/support/patience.h"
 #include "ui/chat/chat_view.h"
@@ -40,9 +40,10 @@ inline bool is_at_rest(const QAbstractAnimation& animation)
     return animation.state() != QAbstractAnimation::Running || animation.totalDuration() < 0;
 }
 
+// A view that is scrolled out of sight is not painted, so it does not come to rest until it is scrolled into sight.
 inline bool is_seen(const QWidget& view)
 {
-    return view.isVisible();
+    return view.isVisible() && !view.visibleRegion().isEmpty();
 }
 
 inline bool is_seen(const QAbstractAnimation&)
@@ -50,26 +51,35 @@ inline bool is_seen(const QAbstractAnimation&)
     return true;
 }
 
+// Adds the names of the views that are not at rest.
 template<class View>
-bool are_at_rest(const QWidget& root)
+void find_busy(const QWidget& root, QStringList& busy)
 {
-    const auto rests = [](const View* view) { return !is_seen(*view) || is_at_rest(*view); };
-    const auto views = root.findChildren<const View*>();
-    const auto* own = qobject_cast<const View*>(&root);
-    return (!own || rests(own)) && std::all_of(views.begin(), views.end(), rests);
+    auto views = root.findChildren<const View*>();
+    if (const auto* own = qobject_cast<const View*>(&root)) views << own;
+    for (const View* view : views)
+        if (is_seen(*view) && !is_at_rest(*view)) busy << QLatin1String(view->metaObject()->className());
 }
 
 } // namespace at_rest
 
-// Waits for `root` itself, the visible views below it and the animations. Returns false if the wait times out.
+// Waits for `root` itself, the visible views below it and the animations. Returns false if the wait times out, and
+// prints what is still busy then.
 inline bool comes_to_rest(const QWidget& root)
 {
     QCoreApplication::processEvents(); // delivers the changes that were just made
-    return eventually([&] {
-        return at_rest::are_at_rest<ChatView>(root) && at_rest::are_at_rest<RetentionView>(root) &&
-               at_rest::are_at_rest<DocumentView>(root) && at_rest::are_at_rest<ModelBar>(root) &&
-               at_rest::are_at_rest<QAbstractAnimation>(root);
+    QStringList busy;
+    const bool rests = eventually([&] {
+        busy.clear();
+        at_rest::find_busy<ChatView>(root, busy);
+        at_rest::find_busy<RetentionView>(root, busy);
+        at_rest::find_busy<DocumentView>(root, busy);
+        at_rest::find_busy<ModelBar>(root, busy);
+        at_rest::find_busy<QAbstractAnimation>(root, busy);
+        return busy.isEmpty();
     });
+    if (!rests) qWarning("still busy: %s", qPrintable(busy.join(QStringLiteral(", "))));
+    return rests;
 }
 
 } // namespace palimpsest::ui::test
