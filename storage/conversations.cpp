@@ -9,9 +9,8 @@
 #include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
-#include "storage/backup.h"
-#include "storage/backup_files.h"
 #include "storage/clock.h"
+#include "storage/erasure.h"
 #include "storage/hash.h"
 #include "storage/library.h"
 #include "storage/packing.h"
@@ -32,14 +31,6 @@ SessionInfo session_info(SQLite::Statement& row)
             .options = row.getColumn(4).getString(),
             .created_ms = row.getColumn(5).getInt64(),
             .changed_ms = row.getColumn(6).getInt64()};
-}
-
-std::optional<Error> back_up_now(Database& db)
-try {
-    if (!db.in_memory()) db.guarded([&] { back_up_daily(db.sql(), db.file(), today()); });
-    return std::nullopt;
-} catch (const Error& error) {
-    return error;
 }
 
 std::span<const std::byte> bytes_of(const std::vector<engine::TokenId>& ids)
@@ -221,19 +212,13 @@ void Conversations::touch(int64_t session)
 
 std::optional<Error> Conversations::remove(int64_t session)
 {
-    db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = ON"); });
-    db_.transaction([&] {
+    return erase(db_, [&] {
         auto remove = db_.statement("DELETE FROM sessions WHERE id = ?");
         remove.bind(1, session);
         remove.exec();
         db_.remove_unreferenced_blocks();
-        delete_documents(db_,
-                         "complete = 1 AND id NOT IN (SELECT document FROM stream WHERE document IS NOT NULL)");
+        delete_documents(db_, std::string("complete = 1 AND ") + is_unused_document);
     });
-    db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
-    if (!db_.in_memory()) remove_backups(db_.file());
-    db_.shrink();
-    return back_up_now(db_);
 }
 
 bool Conversations::discard(int64_t session)

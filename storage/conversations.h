@@ -72,8 +72,7 @@ public:
     void rename(int64_t session, const std::string& name);
     void set_options(int64_t session, const std::string& options); // within the caller's transaction
     void touch(int64_t session);
-    // Deletes permanently, with the documents that no other session uses: overwrites pages, truncates the log,
-    // deletes all backups and makes a new one. Returns the error if the new backup failed.
+    // Deletes permanently (erase), with the documents that no other session uses and the library does not keep.
     std::optional<Error> remove(int64_t session);
     // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);

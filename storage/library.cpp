@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "kernels/base/error.h"
+#include "storage/clock.h"
+#include "storage/erasure.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
 #include "storage/schema.h"
@@ -30,15 +32,20 @@ DocumentInfo document_info(SQLite::Statement& row)
             .created_ms = row.getColumn(11).getInt64(),
             .format = row.getColumn(12).getString(),
             .author = row.getColumn(13).getString(),
-            .language = row.getColumn(14).getString()};
+            .language = row.getColumn(14).getString(),
+            .kept_ms = row.getColumn(15).getInt64()};
 }
 
 #define PALIMPSEST_SELECT_DOCUMENTS                                                                                \
     "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, " \
-    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, '') FROM documents "  \
-    "LEFT JOIN metadata ON metadata.document = documents.id WHERE complete = 1 "
+    "source_hash, created_ms, coalesce(format, ''), coalesce(author, ''), coalesce(language, ''), "                \
+    "coalesce(added_ms, 0) FROM documents LEFT JOIN metadata ON metadata.document = documents.id "                 \
+    "LEFT JOIN library ON library.document = documents.id WHERE complete = 1 "
 
 } // namespace
+
+const char* const is_unused_document = "id NOT IN (SELECT document FROM stream WHERE document IS NOT NULL) "
+                                       "AND id NOT IN (SELECT document FROM library)";
 
 void delete_documents(Database& database, const std::string& condition, int64_t parameter)
 {
@@ -74,7 +81,7 @@ DocumentInfo Library::get(int64_t document)
         query.bind(1, document);
         if (!query.executeStep())
             throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text("document {0}", document),
-                        Text("it is not there"), Text(Step::ListSessions));
+                        Text("it is not there"), Text(Step::ListDocuments));
         return document_info(query);
     });
 }
@@ -97,8 +104,80 @@ void Library::remove(int64_t document)
 
 void Library::sweep()
 {
+    db_.transaction([&] { delete_documents(db_, std::string("complete = 0 OR ") + is_unused_document); });
+}
+
+void Library::keep(int64_t document)
+{
     db_.transaction([&] {
-        delete_documents(db_, "complete = 0 OR id NOT IN (SELECT document FROM stream WHERE document IS NOT NULL)");
+        auto insert = db_.statement("INSERT OR IGNORE INTO library(document, added_ms) VALUES(?, ?)");
+        insert.bind(1, document);
+        insert.bind(2, now_ms());
+        insert.exec();
+    });
+}
+
+std::optional<Error> Library::stop_keeping(std::span<const int64_t> documents)
+{
+    return erase(db_, [&] {
+        for (const int64_t document : documents) {
+            auto remove = db_.statement("DELETE FROM library WHERE document = ?");
+            remove.bind(1, document);
+            remove.exec();
+        }
+        delete_documents(db_, std::string("complete = 1 AND ") + is_unused_document);
+    });
+}
+
+std::vector<std::string> Library::sessions_of(int64_t document)
+{
+    return texts(
+        "SELECT name FROM sessions WHERE id IN (SELECT session FROM stream WHERE document = ?) ORDER BY name",
+        document);
+}
+
+std::vector<DocumentInfo> Library::with_source_bytes(const std::string& tokenizer, int64_t bytes)
+{
+    return db_.guarded([&] {
+        std::vector<DocumentInfo> all;
+        auto query =
+            db_.statement(PALIMPSEST_SELECT_DOCUMENTS "AND tokenizer = ? AND source_bytes = ? ORDER BY id");
+        query.bind(1, tokenizer);
+        query.bind(2, bytes);
+        while (query.executeStep())
+            all.push_back(document_info(query));
+        return all;
+    });
+}
+
+void Library::add_source(int64_t document, const std::string& source)
+{
+    db_.transaction([&] {
+        auto insert = db_.statement("INSERT OR IGNORE INTO further_sources(document, source) SELECT id, ?1 FROM "
+                                    "documents WHERE id = ?2 AND source <> ?1");
+        insert.bind(1, source);
+        insert.bind(2, document);
+        insert.exec();
+    });
+}
+
+std::vector<std::string> Library::sources(int64_t document)
+{
+    return texts("SELECT source FROM (SELECT source, 0 AS place FROM documents WHERE id = ?1 UNION ALL "
+                 "SELECT source, 1 FROM further_sources WHERE document = ?1) ORDER BY place, source",
+                 document);
+}
+
+// The column of a query with one parameter.
+std::vector<std::string> Library::texts(const char* sql, int64_t document)
+{
+    return db_.guarded([&] {
+        std::vector<std::string> all;
+        auto query = db_.statement(sql);
+        query.bind(1, document);
+        while (query.executeStep())
+            all.push_back(query.getColumn(0).getString());
+        return all;
     });
 }
 
@@ -244,17 +323,11 @@ std::vector<Page> Library::pages(int64_t document)
 
 std::vector<std::string> Library::pages_without_text(int64_t document)
 {
-    return db_.guarded([&] {
-        std::vector<std::string> labels;
-        auto query = db_.statement(
-            "SELECT label FROM (SELECT idx, label, first_byte, lead(first_byte, 1, (SELECT bytes FROM documents "
-            "WHERE id = ?1)) OVER (ORDER BY idx) AS next FROM pages WHERE document = ?1) "
-            "WHERE first_byte >= next ORDER BY idx");
-        query.bind(1, document);
-        while (query.executeStep())
-            labels.push_back(query.getColumn(0).getString());
-        return labels;
-    });
+    return texts(
+        "SELECT label FROM (SELECT idx, label, first_byte, lead(first_byte, 1, (SELECT bytes FROM documents "
+        "WHERE id = ?1)) OVER (ORDER BY idx) AS next FROM pages WHERE document = ?1) "
+        "WHERE first_byte >= next ORDER BY idx",
+        document);
 }
 
 uint64_t Library::verify(int64_t document)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/text/document_encoder.h"
+#include "kernels/base/error.h"
 #include "storage/database.h"
 #include "storage/document_blocks.h"
 #include "storage/document_structure.h"
@@ -30,11 +31,14 @@ struct DocumentInfo {
     int64_t created_ms = 0;
     std::string format{};             // as a user calls it: "EPUB"; empty: not known
     std::string author{}, language{}; // as the document says; empty: it does not
+    int64_t kept_ms = 0;              // when it was added to the library; 0: it goes with its last session
 };
 
 // Deletes the documents that meet an SQL condition, in which ?1 is `parameter`, with their passages and the words
 // of these in the index. Within a transaction.
 void delete_documents(Database& database, const std::string& condition, int64_t parameter = 0);
+// An SQL condition: no session uses the document, and it was not added to the library.
+extern const char* const is_unused_document;
 // Throws the Error (Failed, PAL-DOC-05) for a stored document that is damaged.
 [[noreturn]] void refuse_damaged_document(int64_t document);
 
@@ -45,6 +49,18 @@ public:
     DocumentInfo get(int64_t document); // Throws Error (NotFound, PAL-DOC-00).
     std::vector<DocumentInfo> list();
     void remove(int64_t document);
+
+    // Adds a document to the library, so that it stays without sessions; no effect if it is there.
+    void keep(int64_t document);
+    // Takes documents out of the library, and deletes those that no session uses permanently, as erase does.
+    std::optional<Error> stop_keeping(std::span<const int64_t> documents);
+    // Names of the sessions whose streams have the document, in alphabetical order.
+    std::vector<std::string> sessions_of(int64_t document);
+    // Complete documents with these token ids whose source file had this size, oldest first.
+    std::vector<DocumentInfo> with_source_bytes(const std::string& tokenizer, int64_t bytes);
+    // Another file with the same content; without effect for one that is known.
+    void add_source(int64_t document, const std::string& source);
+    std::vector<std::string> sources(int64_t document); // DocumentInfo::source first
 
     // Tokens [first, first + count) of a document; fewer at its end. Throws Error (Failed, PAL-DOC-05) if damaged.
     std::vector<engine::TokenId> ids(int64_t document, uint64_t first, uint64_t count);
@@ -62,9 +78,10 @@ public:
     // Reads all blocks and checks their number and checksums. Returns the number of tokens.
     uint64_t verify(int64_t document);
 
-    void sweep(); // removes incomplete imports and documents that no session uses
+    void sweep(); // removes incomplete imports and unused documents
 
 private:
+    std::vector<std::string> texts(const char* sql, int64_t document);
     std::optional<std::vector<std::byte>> block(int64_t document, DocumentBlock kind, int64_t index);
     std::vector<uint64_t> lengths(int64_t document,
                                   int64_t index); // of a block's tokens in bytes; empty past the last block

@@ -261,6 +261,23 @@ CREATE TABLE pages(
 CREATE TEMP VIEW sections AS SELECT *, 1 AS level FROM main.sections;
 CREATE TEMP VIEW metadata AS SELECT 0 AS document, '' AS format, '' AS author, '' AS language WHERE 0;
 CREATE TEMP VIEW pages AS SELECT 0 AS document, 0 AS idx, '' AS label, 0 AS first_token, 0 AS first_byte WHERE 0;
+)sql"},
+    // 7 -> 8
+    {.sql = R"sql(
+-- Documents that stay when no session uses them any more.
+CREATE TABLE library(
+    document INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+    added_ms INTEGER NOT NULL) STRICT;
+
+-- Further files with the content of a document, which were read without being stored again.
+CREATE TABLE further_sources(
+    document INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    source   TEXT NOT NULL,
+    PRIMARY KEY(document, source)) STRICT;
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW library AS SELECT 0 AS document, 0 AS added_ms WHERE 0;
+CREATE TEMP VIEW further_sources AS SELECT 0 AS document, '' AS source WHERE 0;
 )sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const Text& what)

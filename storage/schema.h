@@ -6,7 +6,7 @@
 namespace palimpsest::storage {
 
 inline constexpr int application_id = 0x50414C31; // "PAL1"
-inline constexpr int schema_version = 7;
+inline constexpr int schema_version = 8;
 
 // Returns 0 for an empty file. Throws Error (Failed, PAL-DB-02) if the file belongs to another program.
 int version_of(SQLite::Database& db);

@@ -27,6 +27,7 @@ std::unique_ptr<Command> make_ask(CLI::App& parent);
 std::unique_ptr<Command> make_find(CLI::App& parent);
 std::unique_ptr<Command> make_read(CLI::App& parent);
 std::unique_ptr<Command> make_chat(CLI::App& parent);
+std::unique_ptr<Command> make_library(CLI::App& parent);
 std::unique_ptr<Command> make_sessions(CLI::App& parent);
 std::unique_ptr<Command> make_inspect(CLI::App& parent);
 std::unique_ptr<Command> make_compare(CLI::App& parent);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <poll.h>
 #include <unistd.h>
 
@@ -56,6 +57,16 @@ std::string visible(std::string_view text)
         }
     }
     return out;
+}
+
+std::string utc(int64_t milliseconds)
+{
+    const std::time_t seconds = milliseconds / 1000;
+    std::tm fields{};
+    gmtime_r(&seconds, &fields);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &fields);
+    return text;
 }
 
 void write_json(std::ostream& out, const nlohmann::ordered_json& document)

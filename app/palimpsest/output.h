@@ -1,6 +1,7 @@
 // Output helpers: makes text from a model or document safe for a terminal, and detects failed writes.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -11,6 +12,8 @@ namespace palimpsest::app {
 // Replaces control characters other than line feed and tab, and bidirectional overrides, by visible escapes.
 // REQUIRES: complete UTF-8 characters.
 std::string visible(std::string_view text);
+
+std::string utc(int64_t milliseconds); // since 1970: "2026-11-27 15:30 UTC"
 
 // Writes one JSON document and a line feed. Invalid UTF-8 becomes U+FFFD.
 void write_json(std::ostream& out, const nlohmann::ordered_json& document);

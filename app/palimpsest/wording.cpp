@@ -58,6 +58,7 @@ constexpr StepClause step_clauses[] = {
     {Step::SetDefaultModel,
      "set another with palimpsest models use NAME, or undo it with palimpsest models use --none"},
     {Step::ListSessions, "see palimpsest sessions list"},
+    {Step::ListDocuments, "see palimpsest library list"},
     {Step::ShowSession, "see what is left with palimpsest sessions show '{0}'"},
     {Step::ExportSession, "export one with palimpsest sessions export"},
     {Step::RemoveSessions, "remove sessions with palimpsest sessions rm"},

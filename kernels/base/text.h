@@ -58,6 +58,7 @@ enum class Step : uint8_t {
     ListModels,
     SetDefaultModel,
     ListSessions,
+    ListDocuments,
     ShowSession, // {0}: the session
     ExportSession,
     RemoveSessions,

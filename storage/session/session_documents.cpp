@@ -1,28 +1,16 @@
 #include "storage/session/session_documents.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
 
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
-#include "storage/session/encoded_import.h"
+#include "storage/session/document_storer.h"
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::storage {
-namespace {
-
-// An absolute path, so that the file is found again from another folder; "-" for a pipe.
-std::string source_of(const Document& document)
-{
-    if (document.is_stream()) return "-";
-    return std::filesystem::absolute(document.name()).lexically_normal().string();
-}
-
-} // namespace
-
 void SessionDocuments::read(Document& document, bool more_follow)
 {
     read_with_fallback([&] { read_now(document, more_follow); });
@@ -69,17 +57,13 @@ void SessionDocuments::read_now(Document& document, bool more_follow)
     finish_going_back();
     if (context_.is_half_read()) {
         const DocumentInfo stored = context_.store.library.get(context_.stream.last_document()->id);
-        const bool is_it = document.total_bytes() && stored.source == source_of(document);
+        const bool is_it = document.total_bytes() && has_source(stored.id, source_of(document));
         pin_requests_.look_for(context_.stream.parts(), is_it && !more_follow);
         if (!document.total_bytes() && stored.source == "-") finished_pipe_ = stored;
         continue_last(is_it && !is_as_stored(document, stored));
         if (is_it) return checkpoints_.save();
     }
-    if (!context_.options.again && was_read(document)) {
-        pin_requests_.look_for(context_.stream.parts(), !more_follow);
-        context_.listener.note(Text("{0} was read into this session before", document.name()));
-        return;
-    }
+    if (!context_.options.again && was_read(document)) return skip(document, more_follow);
     read_new(document, more_follow);
 }
 
@@ -102,6 +86,12 @@ void SessionDocuments::read_new(Document& document, bool more_follow)
         feeder_.feed_document(added->id, 0, added->tokens, feeder_.usual(), &progress);
     }
     checkpoints_.save();
+}
+
+void SessionDocuments::skip(const Document& document, bool more_follow)
+{
+    pin_requests_.look_for(context_.stream.parts(), !more_follow);
+    context_.listener.note(Text("{0} was read into this session before", document.name()));
 }
 
 // Deletes a new session whose first document could not be imported.
@@ -133,19 +123,31 @@ void SessionDocuments::continue_last(bool file_has_changed)
     feeder_.feed_document(document.id, read, left, feeder_.usual(), &progress);
 }
 
-// Whether the file is in the session with its present content. A pipe cannot be recognised.
+bool SessionDocuments::has_source(int64_t document, const std::string& source) const
+{
+    const auto sources = context_.store.library.sources(document);
+    return std::ranges::find(sources, source) != sources.end();
+}
+
+// Whether the session has the present content of the file, perhaps of a copy; then the file is known as one. A pipe
+// cannot be recognised.
 bool SessionDocuments::was_read(const Document& document) const
 {
     if (!document.total_bytes()) return false;
-    bool is_there = false;
+    const std::string source = source_of(document);
+    bool has_changed = false;
     for (const StreamPart& part : context_.stream.parts()) {
         if (!document_in(part)) continue;
         const DocumentInfo stored = context_.store.library.get(document_in(part)->id);
-        if (stored.source != source_of(document)) continue;
-        if (is_as_stored(document, stored)) return true;
-        is_there = true;
+        const bool is_its_file = has_source(stored.id, source), may_be_copy = stored.source_bytes >= 0;
+        if (!is_its_file && (!may_be_copy || stored.source == "-")) continue;
+        if (is_as_stored(document, stored)) {
+            context_.store.library.add_source(stored.id, source);
+            return true;
+        }
+        has_changed = has_changed || is_its_file;
     }
-    if (!is_there) return false;
+    if (!has_changed) return false;
     throw Error(ErrorKind::Failed, ErrorCode::ChangedDocument, Text::escaped(document.name()),
                 Text("it has changed since it was read into session '{0}'", printable(context_.info.name)),
                 Text("read it into another {0}, or {1}", Setting::Session, Step::ReadAgain));
@@ -157,26 +159,20 @@ bool SessionDocuments::is_as_stored(const Document& document, const DocumentInfo
     return document.has_source(stored.source_bytes, stored.source_hash);
 }
 
-// Imports a document and appends it, with its framing, to the stream. Returns nullopt for the piped document that
+// Stores a document and appends it, with its framing, to the stream. Returns nullopt for the piped document that
 // was just read to its end.
 std::optional<StreamDocument> SessionDocuments::add(Document& document, bool more_follow)
 {
     SessionStream& stream = context_.stream;
     Library& library = context_.store.library;
-    const int64_t id = import(document, stream.empty() && framing_.chat_template().document_is_first_text());
-    const DocumentInfo added = library.get(id);
+    const auto [added, is_new] = storer().store(document);
     if (finished_pipe_ && added.source_bytes == finished_pipe_->source_bytes &&
         added.source_hash == finished_pipe_->source_hash) {
-        library.remove(id);
+        if (is_new) library.remove(added.id);
         return std::nullopt;
     }
-    if (added.tokens == 0) {
-        library.remove(id);
-        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(document.name()),
-                    Text("it has no text"), Text("give a document with text"));
-    }
     const StreamFraming framing = framing_.before_document(stream, document.title());
-    const StreamDocument part{.id = id, .tokens = added.tokens};
+    const StreamDocument part{.id = added.id, .tokens = added.tokens};
     std::vector<StreamPart> longer = stream.parts();
     longer.insert(longer.end(), {framing, part});
     try {
@@ -186,7 +182,7 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
             context_.store.conversations.append(context_.info.id, part);
         });
     } catch (...) {
-        library.remove(id);
+        if (is_new) library.remove(added.id);
         throw;
     }
     stream.append(framing);
@@ -195,31 +191,17 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
     return part;
 }
 
-int64_t SessionDocuments::import(Document& document, bool first_text)
+DocumentStorer SessionDocuments::storer() const
 {
-    EncodedImport import(context_.store.database, document, source_of(document), context_.model->fingerprint());
-    Coverage coverage;
-    encode_document(
-        document, framing_.tokenizer(), first_text, coverage,
-        [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) { import.push(clean, tokens); });
-    report_notes(document, context_.listener);
-    const auto id = import.finish(coverage, [&] { return !context_.listener.stop().stop_requested(); });
-    if (!id) throw Interrupted{Text("stopped while storing {0}; run it again to start over", document.title())};
-    return *id;
+    const bool is_first_text = context_.stream.empty() && framing_.chat_template().document_is_first_text();
+    return {context_.store, *context_.model, is_first_text, context_.listener};
 }
 
-// Feeds stored ids, so they must come from the tokenizer of this session's model.
 void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
 {
     std::vector<DocumentInfo> stored;
-    for (const int64_t document : documents) {
-        stored.push_back(context_.store.library.get(document));
-        if (stored.back().tokenizer != context_.model->fingerprint())
-            throw Error(ErrorKind::Usage, ErrorCode::DocumentOfOtherModel,
-                        Text("document '{0}'", printable(stored.back().title)),
-                        Text("its tokens are those of another model"),
-                        Text("open its file and read it with this model"));
-    }
+    for (const int64_t document : documents)
+        stored.push_back(storer().store_copy(context_.store.library.get(document)).info);
     read_with_fallback([&] { read_stored_now(stored); });
 }
 

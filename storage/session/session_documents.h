@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/session/device_fallback.h"
-#include "storage/session/document.h"
+#include "storage/session/document_storer.h"
 #include "storage/session/pin_requests.h"
 #include "storage/session/reading.h"
 
@@ -39,8 +39,10 @@ private:
     void continue_last(bool file_has_changed);
     void finish_going_back();
     std::optional<StreamDocument> add(Document& document, bool more_follow);
-    int64_t import(Document& document, bool first_text);
+    DocumentStorer storer() const;
     void discard_if_new();
+    void skip(const Document& document, bool more_follow); // it was read before
+    bool has_source(int64_t document, const std::string& source) const;
     bool was_read(const Document& document) const;
     bool is_as_stored(const Document& document, const DocumentInfo& stored) const;
 

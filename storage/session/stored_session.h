@@ -100,8 +100,8 @@ public:
     bool is_half_read() const { return context_.is_half_read(); } // its last document was not read to its end
     // Reads a half-read last document to its end, from its stored tokens. Does nothing if there is none.
     void read_on() { documents_->read_on(); }
-    // Reads documents of another session of the same model, in this order, from their stored tokens. Throws Error
-    // (Usage, PAL-DOC-07) for one of another model, before any is read.
+    // Reads stored documents, in this order: from their stored tokens, or from their text if the tokens are those
+    // of another model.
     void read_stored(const std::vector<int64_t>& documents) { documents_->read_stored(documents); }
 
     // Pins passages or token ranges of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage,

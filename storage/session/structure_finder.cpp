@@ -5,20 +5,28 @@
 
 namespace palimpsest::storage {
 
-engine::SectionFinder& StructureFinder::sections()
+StructureFinder::StructureFinder(std::span<const Section> sections, std::vector<Page> pages)
+    : sections_(engine::Markup::Given), pages_(std::move(pages))
 {
-    if (!sections_) sections_.emplace(document_.markup());
-    return *sections_;
+    for (const Section& section : sections)
+        sections_->add(section.level, section.title, section.first_byte);
+}
+
+void StructureFinder::take_from_document()
+{
+    if (!document_) return;
+    if (!sections_) sections_.emplace(document_->markup());
+    for (const DocumentHeading& heading : document_->take_headings())
+        sections_->add(heading.level, heading.title, heading.first_byte);
+    for (DocumentPage& page : document_->take_pages())
+        pages_.push_back({.label = std::move(page.label), .first_byte = page.first_byte});
 }
 
 void StructureFinder::push(std::string_view clean, std::span<const engine::EncodedToken> tokens)
 {
-    for (const DocumentHeading& heading : document_.take_headings())
-        sections().add(heading.level, heading.title, heading.first_byte);
-    for (DocumentPage& page : document_.take_pages())
-        pages_.push_back({.label = std::move(page.label), .first_byte = page.first_byte});
-    sections().push(clean);
-    sections().push(tokens);
+    take_from_document();
+    sections_->push(clean);
+    sections_->push(tokens);
     for (const engine::EncodedToken& token : tokens) {
         for (; placed_ < pages_.size() && token.end > pages_[placed_].first_byte; ++placed_)
             pages_[placed_].first_token = tokens_;
@@ -30,7 +38,7 @@ void StructureFinder::push(std::string_view clean, std::span<const engine::Encod
 void StructureFinder::finish()
 {
     push({}, {});
-    sections().finish();
+    sections_->finish();
     for (; placed_ < pages_.size(); ++placed_)
         pages_[placed_].first_token = tokens_;
 }
@@ -38,7 +46,7 @@ void StructureFinder::finish()
 std::vector<Section> StructureFinder::take_sections()
 {
     std::vector<Section> found;
-    for (engine::Heading& heading : sections().take())
+    for (engine::Heading& heading : sections_->take())
         found.push_back({.title = std::move(heading.title),
                          .first_token = heading.first_token,
                          .first_byte = heading.first_byte,

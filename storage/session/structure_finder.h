@@ -15,7 +15,9 @@ namespace palimpsest::storage {
 
 class StructureFinder {
 public:
-    explicit StructureFinder(Document& document) : document_(document) {} // which must outlive this
+    explicit StructureFinder(Document& document) : document_(&document) {} // which must outlive this
+    // Finds the first tokens of a structure whose bytes are known, for a document that is tokenized again.
+    StructureFinder(std::span<const Section> sections, std::vector<Page> pages);
 
     // The text that document.next() returned last, cleaned, and the tokens that are complete by now.
     void push(std::string_view clean, std::span<const engine::EncodedToken> tokens);
@@ -26,9 +28,9 @@ public:
     std::vector<Page> take_pages();
 
 private:
-    engine::SectionFinder& sections();
+    void take_from_document();
 
-    Document& document_;
+    Document* document_ = nullptr;
     std::optional<engine::SectionFinder> sections_; // once something of the document was read
     std::vector<Page> pages_;
     size_t placed_ = 0; // number of pages whose token is known

@@ -57,6 +57,7 @@ constexpr StepClause step_clauses[] = {
     {Step::ListModels, "choose one in the tool bar"},
     {Step::SetDefaultModel, "choose another model in the tool bar, and make it the default there"},
     {Step::ListSessions, "choose one in the library"},
+    {Step::ListDocuments, "choose one in the library"},
     {Step::ShowSession, "open “{0}” in the library to see what is left"},
     {Step::ExportSession, "export one with File, Export the session"},
     {Step::RemoveSessions, "delete sessions in the library"},

@@ -5,6 +5,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/library_document.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/error.h"
@@ -46,7 +47,11 @@ public:
     explicit Read(CLI::App& parent)
     {
         command_ = parent.add_subcommand("read", "stream documents into a named session, to ask about them later");
-        command_->add_option("FILE", files_, "documents, or - for standard input")->required();
+        command_->add_option("FILE", files_, "documents, or - for standard input");
+        command_->add_option(
+            "--document", documents_,
+            "read a stored document, which its number or title names (see palimpsest library list); "
+            "may be repeated");
         add_session_option(*command_, session_)->required();
         command_
             ->add_option("--checkpoint-seconds", options_.checkpoint_seconds,
@@ -82,14 +87,22 @@ public:
                         Text("use summarize or ask, which save nothing without --session"));
         if (question_->count() > 0) // CLI11 ignores an empty value
             require_question(Text(Setting::Question), options_.question.value_or(""));
+        if (files_.empty() && documents_.empty())
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("FILE"),
+                        Text("nothing is given to read"),
+                        Text("give a file, or a stored document with --document"));
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
+        std::vector<int64_t> stored;
+        for (const std::string& name : documents_)
+            stored.push_back(library_document(store->library, name).id);
         options_.choice = common_;
         if (notes_) options_.notes = NoteMode::Always;
         ConsoleListener listener(console, common_.events);
         StoredSession session(*store, session_, options_, listener);
         for (const auto& document : documents)
-            session.read(*document, document != documents.back());
+            session.read(*document, document != documents.back() || !stored.empty());
+        if (!stored.empty()) session.read_stored(stored);
         session.complete_notes();
         const Coverage coverage = session.coverage();
         check_complete(coverage, common_.require_complete, session_);
@@ -126,7 +139,7 @@ private:
     CLI::Option* question_ = nullptr;
     CommonOptions common_;
     StoredOptions options_;
-    std::vector<std::string> files_;
+    std::vector<std::string> files_, documents_;
     std::string session_, database_;
     bool notes_ = false;
 };

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <ctime>
 #include <set>
 #include <utility>
 
@@ -31,16 +30,6 @@ using storage::SessionInfo;
 using storage::SnapshotInfo;
 using storage::Store;
 using Access = storage::Database::Access;
-
-std::string utc(int64_t milliseconds)
-{
-    const std::time_t seconds = milliseconds / 1000;
-    std::tm fields{};
-    gmtime_r(&seconds, &fields);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &fields);
-    return text;
-}
 
 Text role_name(storage::Role role)
 {

@@ -142,7 +142,7 @@ void check_content(Database& database, int schema)
 
 TEST_CASE("a database of an older schema is migrated to the newest with all its content")
 {
-    const int schema = GENERATE(1, 2, 3, 4, 5, 6);
+    const int schema = GENERATE(1, 2, 3, 4, 5, 6, 7);
     const Sample sample(schema);
     {
         SQLite::Database before(sample.file().string(), SQLite::OPEN_READWRITE);
@@ -250,7 +250,7 @@ bool dies_at(int nth, const fs::path& file)
 
 TEST_CASE("V17: killed at any statement, a migration leaves the old database or the new one")
 {
-    const int schema = GENERATE(1, 2, 3, 4, 5, 6), step = at_ci_level() ? 4 : 1;
+    const int schema = GENERATE(1, 2, 3, 4, 5, 6, 7), step = at_ci_level() ? 4 : 1;
     int old = 0, renewed = 0;
     for (int nth = 1;; nth += step) {
         INFO("statement " << nth);
@@ -298,7 +298,7 @@ TEST_CASE("V17: whichever call to the disk fails, a migration leaves the old dat
 
 TEST_CASE("an older database is read without migration, and an older export is imported")
 {
-    const int schema = GENERATE(1, 2, 3, 4, 5, 6);
+    const int schema = GENERATE(1, 2, 3, 4, 5, 6, 7);
     const Sample sample(schema);
     {
         Database reader(sample.file(), Database::Access::Read);

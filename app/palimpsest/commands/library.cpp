@@ -1,0 +1,440 @@
+// `library`: the documents that stay stored without a session.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "app/palimpsest/chosen_model.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/indexed_store.h"
+#include "app/palimpsest/library_document.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/output_file.h"
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "kernels/base/printable.h"
+#include "storage/passages/passage_places.h"
+#include "storage/passages/passage_text_search.h"
+#include "storage/session/document_folders.h"
+#include "storage/session/document_report.h"
+#include "storage/session/document_storer.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/session_framing.h"
+#include "storage/session/store.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::ordered_json;
+using storage::Document;
+using storage::DocumentInfo;
+using storage::Message;
+using storage::open_store;
+using storage::SessionInfo;
+using storage::Store;
+using Access = storage::Database::Access;
+
+class LibraryCommand final : public Command {
+public:
+    explicit LibraryCommand(CLI::App& parent)
+    {
+        command_ =
+            parent.add_subcommand("library", "documents that stay stored, to be read and searched at any time");
+        command_->require_subcommand(1);
+        const auto add = [&](const char* name, const char* meaning, void (LibraryCommand::*action)(Console&)) {
+            CLI::App* command = command_->add_subcommand(name, meaning);
+            actions_.push_back({command, action});
+            add_database_option(*command, database_);
+            command->add_flag("--json", common_.json, "print one JSON document");
+            return command;
+        };
+        CLI::App* adding = add("add", "store documents, also all that are in a folder", &LibraryCommand::add);
+        adding->add_option("FILE", names_, "documents, and folders of documents")->required();
+        add_backend_options(*adding, common_);
+        add("list", "all documents", &LibraryCommand::list);
+        add("show", "one document: what it says of itself, its sections and sessions", &LibraryCommand::show)
+            ->add_option("DOCUMENT", document_, "the document's number or title")
+            ->required();
+        CLI::App* search = add("search", "find words in all documents and chats", &LibraryCommand::search);
+        search->add_option("WORDS", words_, "words, or a phrase between quotation marks")->required();
+        search->add_option("--limit", limit_, "print at most so many passages, and so many messages")
+            ->capture_default_str()
+            ->check(CLI::Range(size_t{1}, size_t{10000}));
+        CLI::App* exporting = add("export", "write the text of a document to a file", &LibraryCommand::export_text);
+        exporting->add_option("DOCUMENT", document_, "the document's number or title")->required();
+        exporting->add_option("FILE", file_, "a new file, or - for standard output")->required();
+        add("rm", "take documents out of the library, and delete for good what no session has",
+            &LibraryCommand::remove)
+            ->add_option("DOCUMENT", names_, "the documents' numbers or titles")
+            ->required();
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return common_.json; }
+
+    void run(Console& console) override
+    {
+        for (const auto& [command, action] : actions_)
+            if (command->parsed()) return (this->*action)(console);
+    }
+
+private:
+    struct Action {
+        CLI::App* command;
+        void (LibraryCommand::*action)(Console&);
+    };
+
+    // One file of `add`.
+    struct Addition {
+        std::string file;
+        std::optional<DocumentInfo> info; // nullopt: it failed
+        bool is_new = false;              // it was not in the library before
+        Text trouble{};
+    };
+
+    // ---- add
+
+    void add(Console& console)
+    {
+        const auto found = storage::find_documents(names_, console.stop);
+        const auto model = load_chosen_model(common_, console);
+        const auto store = open_store(database_, Access::Write, console.stop);
+        ConsoleListener listener(console, common_.events);
+        const bool first_text = storage::SessionFraming(model, {}, "").chat_template().document_is_first_text();
+        storage::DocumentStorer storer(*store, *model, first_text, listener);
+        std::vector<Addition> additions;
+        for (const std::string& file : found.files) {
+            try {
+                additions.push_back(add_one(file, *store, storer, console));
+            } catch (const storage::Interrupted&) {
+                if (found.files.size() == 1) throw;
+                throw stopped(additions.size(), found.files.size());
+            }
+            if (found.files.size() == 1 && !additions.back().info) throw Error(*failure_);
+            if (!common_.json) print(additions, found.files.size(), console);
+        }
+        name_what_was_left_out(found, console);
+        if (common_.json) print_json(additions, found, *store, console);
+        refuse_failures(additions);
+    }
+
+    static storage::Interrupted stopped(size_t added, size_t all)
+    {
+        return {Text("stopped after {0} of {1} files, which are stored; give it again for the others", added, all)};
+    }
+
+    Addition add_one(const std::string& file, Store& store, storage::DocumentStorer& storer, Console& console)
+    {
+        try {
+            Document document(file, console.in, console.stop);
+            Addition added{.file = file, .info = storer.store(document).info};
+            added.is_new = added.info->kept_ms == 0;
+            store.library.keep(added.info->id);
+            added.info = store.library.get(added.info->id);
+            return added;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::Failed && error.kind() != ErrorKind::NotFound) throw;
+            failure_ = error;
+            return {.file = file, .info = {}, .trouble = sentence_of(error)};
+        }
+    }
+
+    static void print(const std::vector<Addition>& additions, size_t all, Console& console)
+    {
+        const Addition& last = additions.back();
+        const CommandWording& wording = console.wording;
+        if (all > 1) console.err << '[' << additions.size() << '/' << all << "] ";
+        if (!last.info)
+            console.err << wording.of(last.trouble) << '\n';
+        else if (last.is_new)
+            console.err << wording.of(Text("{0}: added, {1} tokens", visible(last.info->title),
+                                           format_count(last.info->tokens)))
+                        << '\n';
+        else
+            console.err << wording.of(Text("{0}: is in the library already", visible(last.info->title))) << '\n';
+    }
+
+    static void name_what_was_left_out(const storage::FoundDocuments& found, Console& console)
+    {
+        for (const std::string& folder : found.unreadable)
+            write_note(console, false, Text("the folder {0} cannot be read", printable(folder)));
+        if (found.other_files > 0)
+            write_note(console, false,
+                       found.other_files == 1
+                           ? Text("1 file in the folders is no document that can be read")
+                           : Text("{0} files in the folders are no documents that can be read", found.other_files));
+    }
+
+    static void print_json(const std::vector<Addition>& additions, const storage::FoundDocuments& found,
+                           Store& store, Console& console)
+    {
+        ordered_json documents = ordered_json::array(), failed = ordered_json::array();
+        for (const Addition& addition : additions) {
+            if (!addition.info) {
+                failed.push_back({{"file", addition.file}, {"error", for_scripts(addition.trouble)}});
+                continue;
+            }
+            documents.push_back({{"file", addition.file}, {"added", addition.is_new}});
+            documents.back().update(summary(store, *addition.info));
+        }
+        write_json(console.out, {{"schema", "palimpsest.library-addition/1"},
+                                 {"documents", documents},
+                                 {"failed", failed},
+                                 {"other_files", found.other_files},
+                                 {"unreadable_folders", found.unreadable},
+                                 {"version", PALIMPSEST_VERSION}});
+    }
+
+    void refuse_failures(const std::vector<Addition>& additions) const
+    {
+        const auto failed = std::ranges::count_if(additions, [](const Addition& a) { return !a.info; });
+        if (failed > 0)
+            throw Error(ErrorKind::Failed, failure_->code(), Text::verbatim("library add"),
+                        Text("{0} of {1} files could not be added", failed, additions.size()),
+                        Text("the lines above say why; what was added is not added again when you repeat it"));
+        if (additions.empty())
+            throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text::verbatim("library add"),
+                        Text("there is no document in the folders"), Text("give files, or folders that have some"));
+    }
+
+    // ---- list and show
+
+    static ordered_json summary(Store& store, const DocumentInfo& d)
+    {
+        return {{"document", d.id},
+                {"title", d.title},
+                {"author", d.author},
+                {"language", d.language},
+                {"format", d.format},
+                {"tokens", d.tokens},
+                {"words", d.words},
+                {"bytes", d.bytes},
+                {"sources", store.library.sources(d.id)},
+                {"model", d.tokenizer},
+                {"stored", utc(d.created_ms)},
+                {"in_library", d.kept_ms > 0},
+                {"sessions", store.library.sessions_of(d.id)}};
+    }
+
+    void list(Console& console)
+    {
+        const auto store = open_store(database_, Access::Read);
+        ordered_json all = ordered_json::array();
+        for (const DocumentInfo& document : store->library.list())
+            all.push_back(summary(*store, document));
+        if (common_.json) return write_json(console.out, {{"schema", "palimpsest.library/1"}, {"documents", all}});
+        for (const ordered_json& d : all) {
+            const std::string author = d["author"], format = d["format"];
+            console.out << d["document"] << '\t' << visible(d["title"].get<std::string>()) << '\t'
+                        << visible(author) << '\t' << (format.empty() ? console.wording.of(Text("text")) : format)
+                        << '\t' << console.wording.of(Text("{0} tokens", format_count(d["tokens"]))) << '\t'
+                        << console.wording.of(place_of(d)) << '\n';
+        }
+    }
+
+    static Text place_of(const ordered_json& d)
+    {
+        const size_t sessions = d["sessions"].size();
+        if (!d["in_library"]) return sessions == 1 ? Text("of 1 session") : Text("of {0} sessions", sessions);
+        if (sessions == 0) return Text("in the library");
+        return sessions == 1 ? Text("in the library, 1 session") : Text("in the library, {0} sessions", sessions);
+    }
+
+    void show(Console& console)
+    {
+        const auto store = open_store(database_, Access::Read);
+        const DocumentInfo info = library_document(store->library, document_);
+        ordered_json result = {{"schema", "palimpsest.library-document/1"}};
+        result.update(summary(*store, info));
+        const auto report = storage::DocumentReport::of(store->library, info, 0);
+        result["sections"] = report.json()["sections"];
+        result["pages"] = report.pages.size();
+        if (common_.json) return write_json(console.out, result);
+        const auto line = [&](const Text& text) { console.out << console.wording.of(text) << '\n'; };
+        line(Text("{0}, number {1}, {2} tokens, {3} words, {4}", visible(info.title), info.id,
+                  format_count(info.tokens), format_count(info.words), place_of(result)));
+        if (!info.author.empty()) line(Text("author    {0}", visible(info.author)));
+        if (!info.language.empty()) line(Text("language  {0}", visible(info.language)));
+        if (!info.format.empty()) line(Text("format    {0}", info.format));
+        if (!report.pages.empty()) line(Text("pages     {0}", format_count(report.pages.size())));
+        for (const std::string& source : store->library.sources(info.id))
+            line(Text("file      {0}", visible(source)));
+        for (const std::string& session : store->library.sessions_of(info.id))
+            line(Text("session   {0}", visible(session)));
+        for (const storage::Section& section : report.sections)
+            console.out << std::string(2 * static_cast<size_t>(std::clamp(section.level, 1, 6)), ' ')
+                        << visible(section.title) << '\n';
+    }
+
+    // ---- search
+
+    void search(Console& console)
+    {
+        ConsoleListener listener(console, false);
+        const auto all_documents = [](Store& store) {
+            std::vector<int64_t> documents;
+            for (const DocumentInfo& document : store.library.list())
+                documents.push_back(document.id);
+            return documents;
+        };
+        const auto store = open_indexed_store(database_, all_documents, nullptr, listener);
+        const storage::TextQuery query = storage::text_query(words_);
+        const auto hits = storage::search_passage_texts(store->database, query, all_documents(*store), limit_,
+                                                        [&] { return !console.stop.stop_requested(); });
+        if (!hits) throw storage::Interrupted{Text("stopped before anything was printed")};
+        const std::vector<MessageHit> messages = found_messages(*store, query);
+        if (common_.json) return print_json(*store, *hits, messages, console);
+        storage::PassagePlaces places(store->library);
+        for (const storage::TextHit& hit : hits->best)
+            console.out << console.wording.of(places.sentence(hit.passage)) << ":\n" << trimmed(hit.text) << "\n\n";
+        for (const MessageHit& hit : messages)
+            console.out << console.wording.of(Text("session {0}, {1}", visible(hit.session), utc(hit.created_ms)))
+                        << ":\n"
+                        << trimmed(hit.text) << "\n\n";
+        if (hits->best.empty() && messages.empty()) return write_note(console, false, Text("nothing was found"));
+        if (hits->passages > hits->best.size())
+            write_note(
+                console, false,
+                Text("{0} of {1} passages are shown; --limit shows more", hits->best.size(), hits->passages));
+    }
+
+    struct MessageHit {
+        std::string session;
+        int64_t created_ms;
+        bool is_answer;
+        std::string text;
+    };
+
+    std::vector<MessageHit> found_messages(Store& store, const storage::TextQuery& query) const
+    {
+        std::vector<MessageHit> hits;
+        for (const SessionInfo& session : store.conversations.list()) {
+            const std::vector<Message> messages = store.conversations.messages(session.id);
+            std::vector<std::string> texts;
+            for (const Message& message : messages)
+                texts.push_back(message.damaged ? std::string() : message.text);
+            const auto found = storage::found_in(query, texts);
+            for (size_t i = 0; i < messages.size() && hits.size() < limit_; ++i)
+                if (!found[i].empty())
+                    hits.push_back({session.name, messages[i].created_ms,
+                                    messages[i].role == storage::Role::Assistant, texts[i]});
+        }
+        return hits;
+    }
+
+    static std::string trimmed(const std::string& text)
+    {
+        std::string shown = visible(text);
+        shown.erase(0, shown.find_first_not_of("\n "));
+        shown.erase(shown.find_last_not_of("\n ") + 1);
+        return shown;
+    }
+
+    void print_json(Store& store, const storage::TextHits& hits, const std::vector<MessageHit>& found,
+                    Console& console) const
+    {
+        storage::PassagePlaces places(store.library);
+        ordered_json passages = ordered_json::array(), messages = ordered_json::array();
+        for (const storage::TextHit& hit : hits.best) {
+            passages.push_back(places.json(hit.passage));
+            passages.back()["text"] = hit.text;
+        }
+        for (const MessageHit& hit : found)
+            messages.push_back({{"session", hit.session},
+                                {"role", hit.is_answer ? "assistant" : "user"},
+                                {"written", utc(hit.created_ms)},
+                                {"text", hit.text}});
+        write_json(console.out, {{"schema", "palimpsest.library-search/1"},
+                                 {"words", words_},
+                                 {"passages", passages},
+                                 {"passages_found", hits.passages},
+                                 {"has_all_words", hits.has_all_terms},
+                                 {"documents_not_searched", hits.unindexed},
+                                 {"messages", messages},
+                                 {"version", PALIMPSEST_VERSION}});
+    }
+
+    // ---- export and rm
+
+    void export_text(Console& console)
+    {
+        const auto store = open_store(database_, Access::Read);
+        const DocumentInfo info = library_document(store->library, document_);
+        std::error_code unknown;
+        if (file_ != "-" && std::filesystem::exists(file_, unknown))
+            throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file_),
+                        Text("it is there already"), Text("give a new file's name"));
+        const auto write = [&](std::ostream& out) {
+            for (int64_t i = 0;; ++i) {
+                const std::string block = store->library.text_block(info.id, i);
+                if (block.empty()) return;
+                if (console.stop.stop_requested()) throw storage::Interrupted{Text("stopped; nothing was written")};
+                out << block;
+            }
+        };
+        if (file_ == "-") {
+            write(console.out);
+            return finish_output(console.out);
+        }
+        OutputFile file(file_);
+        write(file.stream());
+        file.commit();
+        if (common_.json)
+            write_json(console.out, {{"schema", "palimpsest.library-export/1"},
+                                     {"document", info.id},
+                                     {"title", info.title},
+                                     {"file", file_},
+                                     {"bytes", info.bytes}});
+    }
+
+    void remove(Console& console)
+    {
+        const auto store = open_store(database_, Access::Write);
+        std::vector<DocumentInfo> removed;
+        for (const std::string& name : names_)
+            removed.push_back(library_document(store->library, name));
+        for (const DocumentInfo& document : removed)
+            if (document.kept_ms == 0)
+                throw Error(ErrorKind::Failed, ErrorCode::DocumentNotFound, title_of(document),
+                            Text("it is not in the library, but of a session"), Text(Step::RemoveSessions));
+        ordered_json documents = ordered_json::array();
+        std::vector<int64_t> ids;
+        for (const DocumentInfo& document : removed) {
+            ids.push_back(document.id);
+            const auto sessions = store->library.sessions_of(document.id);
+            documents.push_back({{"document", document.id}, {"title", document.title}, {"sessions", sessions}});
+            if (!sessions.empty())
+                write_note(console, false,
+                           sessions.size() == 1 ? Text("{0} stays stored for session '{1}'",
+                                                       printable(document.title), printable(sessions[0]))
+                                                : Text("{0} stays stored for {1} sessions",
+                                                       printable(document.title), sessions.size()));
+        }
+        const auto backup_error = store->library.stop_keeping(ids);
+        if (backup_error)
+            write_note(console, false, Text("what is left has no backup now: {0}", sentence_of(*backup_error)));
+        if (common_.json)
+            write_json(console.out, {{"schema", "palimpsest.library-removal/1"}, {"documents", documents}});
+    }
+
+    static Text title_of(const DocumentInfo& document) { return Text("document '{0}'", printable(document.title)); }
+
+    CLI::App* command_ = nullptr;
+    std::vector<Action> actions_;
+    CommonOptions common_;
+    std::vector<std::string> names_;
+    std::string document_, words_, file_, database_;
+    size_t limit_ = 20;
+    std::optional<Error> failure_; // the last one of `add`
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_library(CLI::App& parent)
+{
+    return std::make_unique<LibraryCommand>(parent);
+}
+
+} // namespace palimpsest::app

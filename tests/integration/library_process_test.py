@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""The library: folders of documents are stored once, listed, searched, read, exported and deleted.
+Usage: library_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import unittest
+
+from patience import PATIENCE
+from session_harness import FULL, MODEL, PROGRAM, SMALL, SessionTest, run, text
+
+WITH_MODEL = ["--model", MODEL]
+CALLS = "pwrite64,fdatasync,fsync"
+
+
+class LibraryTest(SessionTest):
+    def setUp(self):
+        super().setUp()
+        self.books = os.path.join(self.folder, "books")
+        os.makedirs(os.path.join(self.books, "old"))
+        self.write("chapter 10.txt", "the tenth chapter of the lamp\n" + text(300, 10))
+        self.write("chapter 2.txt", "the second chapter of the lamp\n" + text(300, 2))
+        self.write("old/harbour.html", "<html lang='en'><title>The Harbour</title><meta name='author' content='Ada Brennan'>"
+                   "<body><h1>Oars</h1><p>" + text(300, 3) + "</p><h2>Of &lt;ash&gt;</h2><p>ash and elm</p></body></html>")
+        self.write("cover.jpg", "\xff\xd8")
+
+    def write(self, name, content):
+        with open(os.path.join(self.books, name), "w") as out:
+            out.write(content)
+
+    def library(self, *arguments, **more):
+        return self.document("library", *arguments, **more)
+
+    def listed(self):
+        return self.library("list")["documents"]
+
+    def test_a_folder_is_added_once(self):
+        added = self.library("add", self.books, *WITH_MODEL)
+        self.assertEqual([d["title"] for d in added["documents"]], ["chapter 2", "chapter 10", "The Harbour"])
+        self.assertEqual([d["added"] for d in added["documents"]], [True] * 3)
+        self.assertEqual((added["failed"], added["other_files"]), ([], 1))
+        self.assertEqual((added["documents"][2]["author"], added["documents"][2]["format"],
+                          added["documents"][2]["language"]), ("Ada Brennan", "HTML", "en"))
+        self.assertTrue(all(d["in_library"] and d["sessions"] == [] for d in added["documents"]))
+        again = self.library("add", self.books, *WITH_MODEL)
+        self.assertEqual([d["added"] for d in again["documents"]], [False] * 3)
+        self.assertEqual(self.listed(), [{k: v for k, v in d.items() if k not in ("file", "added")}
+                                         for d in added["documents"]])
+        said = self.run_command("library", "add", self.books, *WITH_MODEL).stderr.decode()
+        self.assertIn("[3/3] The Harbour: is in the library already", said)
+        self.assertIn("1 file in the folders is no document", said)
+
+    def test_a_file_that_fails_keeps_no_other_out(self):
+        self.write("bad.pdf", "%PDF-1.4 cut")
+        result = self.run_command("library", "add", self.books, *WITH_MODEL, status=1)
+        said = result.stderr.decode()
+        self.assertIn("bad.pdf: it is damaged", said)
+        self.assertIn("1 of 4 files could not be added", said)
+        self.assertEqual(len(self.listed()), 3)
+        self.fails(1, "PAL-DOC-10", "library", "add", os.path.join(self.books, "bad.pdf"), *WITH_MODEL)
+        self.fails(3, "PAL-DOC-00", "library", "add", os.path.join(self.books, "none.txt"), *WITH_MODEL)
+        empty = os.path.join(self.folder, "empty")
+        os.mkdir(empty)
+        self.fails(3, "PAL-DOC-00", "library", "add", empty, *WITH_MODEL)
+
+    def test_a_duplicate_is_said_to_be_one(self):
+        self.run_command("library", "add", os.path.join(self.books, "chapter 2.txt"), *WITH_MODEL)
+        copy = shutil.copy(os.path.join(self.books, "chapter 2.txt"), os.path.join(self.folder, "copy.txt"))
+        said = self.run_command("library", "add", copy, *WITH_MODEL).stderr.decode()
+        self.assertIn("copy.txt has the same content as", said)
+        self.assertEqual(len(self.listed()), 1)
+        self.assertEqual(len(self.listed()[0]["sources"]), 2)
+
+    def test_a_library_document_is_shown_searched_and_exported(self):
+        self.run_command("library", "add", self.books, *WITH_MODEL)
+        shown = self.library("show", "The Harbour")
+        self.assertEqual([s["title"] for s in shown["sections"]], ["Oars", "Of <ash>"])
+        self.assertEqual(self.library("show", str(shown["document"])), shown)
+        self.assertEqual(self.library("show", os.path.join(self.books, "old", "harbour.html")), shown)
+        self.assertIn("did you mean 'The Harbour'", self.fails(3, "PAL-DOC-00", "library", "show", "The Harbor"))
+        found = self.library("search", "elm")
+        self.assertEqual([(p["title"], p["section"]) for p in found["passages"]], [("The Harbour", "Of <ash>")])
+        self.assertEqual(self.library("search", "tenth lamp")["passages"][0]["title"], "chapter 10")
+        self.assertIn("nothing was found", self.run_command("library", "search", "zebra").stderr.decode())
+        target = os.path.join(self.folder, "out.txt")
+        self.run_command("library", "export", "chapter 2", target)
+        with open(os.path.join(self.books, "chapter 2.txt"), "rb") as source, open(target, "rb") as written:
+            content = source.read()
+            self.assertEqual(written.read(), content)
+        self.fails(1, "PAL-DISK-03", "library", "export", "chapter 2", target)
+        self.assertEqual(self.run_command("library", "export", "chapter 2", "-").stdout, content)
+
+    def test_messages_are_searched_with_the_documents(self):
+        self.run_command("chat", "--session", "talk", *SMALL, "--max-tokens", "4", stdin=b"where is the zebra?\n")
+        found = self.library("search", "zebra")
+        self.assertEqual([(m["session"], m["role"], m["text"]) for m in found["messages"]],
+                         [("talk", "user", "where is the zebra?")])
+        self.assertIn("session talk", self.run_command("library", "search", "zebra").stdout.decode())
+
+    def test_documents_stay_as_long_as_library_or_session_has_them(self):
+        self.run_command("library", "add", self.books, *WITH_MODEL)
+        shutil.rmtree(self.books)
+        self.run_command("read", "--document", "chapter 10", "--document", "The Harbour", "--session", "s", *SMALL)
+        self.assertEqual([d["title"] for d in self.document("sessions", "show", "s")["documents"]],
+                         ["chapter 10", "The Harbour"])
+        said = self.run_command("library", "rm", "chapter 10", "chapter 2").stderr.decode()
+        self.assertIn("chapter 10 stays stored for session 's'", said)
+        self.assertEqual([(d["title"], d["in_library"]) for d in self.listed()],
+                         [("chapter 10", False), ("The Harbour", True)])
+        self.assertIn("but of a session", self.fails(1, "PAL-DOC-00", "library", "rm", "chapter 10"))
+        self.run_command("sessions", "rm", "s")
+        self.assertEqual([d["title"] for d in self.listed()], ["The Harbour"])
+        self.run_command("read", "--document", "The Harbour", "--session", "t", *SMALL)
+        self.run_command("sessions", "verify", "t")
+
+    def test_nothing_to_read_is_refused(self):
+        self.fails(2, "PAL-OPTION-01", "read", "--session", "s", *SMALL)
+        self.fails(3, "PAL-DOC-00", "read", "--document", "none", "--session", "s", *SMALL)
+        self.assertEqual(self.document("sessions", "list")["sessions"], [])
+
+    def test_a_document_of_another_model_is_tokenized_again(self):
+        self.run_command("library", "add", os.path.join(self.books, "chapter 2.txt"), *WITH_MODEL)
+        other = os.path.join(os.path.dirname(MODEL), "llama3-scaled.f16.gguf")
+        self.run_command("read", "--document", "chapter 2", "--session", "s", "--model", other, *SMALL[2:])
+        self.run_command("read", os.path.join(self.books, "chapter 2.txt"), "--session", "t", "--model", other, *SMALL[2:])
+        self.assertEqual(self.state("s"), self.state("t"))
+        documents = self.listed()
+        self.assertEqual([d["sessions"] for d in documents], [[], ["s", "t"]])
+
+    def test_two_documents_of_one_title_need_a_number(self):
+        self.write("old/chapter 2.txt", "another second chapter\n")
+        self.run_command("library", "add", self.books, *WITH_MODEL)
+        self.assertIn("several documents have this title", self.fails(2, "PAL-OPTION-03", "library", "show", "chapter 2"))
+
+    def test_an_addition_that_is_stopped_goes_on_later(self):
+        os.mkfifo(os.path.join(self.books, "chapter 11.txt"))  # waits for a writer
+        process = self.start("library", "add", self.books, *WITH_MODEL)
+        line = process.stderr.readline() + process.stderr.readline()
+        self.assertIn(b"[2/4] chapter 10: added", line)
+        with open(os.path.join(self.books, "chapter 11.txt"), "wb") as writer:  # it is being read now
+            process.send_signal(signal.SIGINT)
+            _, rest = process.communicate(timeout=PATIENCE)
+            self.assertIn(b"stopped after 2 of 4 files, which are stored", rest)
+        self.assertEqual(process.returncode, 130)
+        os.remove(os.path.join(self.books, "chapter 11.txt"))
+        self.assertEqual([d["added"] for d in self.library("add", self.books, *WITH_MODEL)["documents"]],
+                         [False, False, True])
+
+    def test_an_addition_killed_at_any_write_loses_nothing_that_it_reported(self):
+        if not self.traces():
+            self.skipTest("strace is not there, or not allowed")
+        log = os.path.join(self.folder, "trace")
+        add = lambda database: [PROGRAM, "library", "add", self.books, *WITH_MODEL, "--db", database]
+        whole = os.path.join(self.folder, "whole.db")
+        subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=" + CALLS, *add(whole)], env=self.traced, check=True,
+                       capture_output=True, timeout=PATIENCE)
+        with open(log) as lines:
+            calls = [name for line in lines for name in CALLS.split(",") if (" " + name + "(") in line]
+        moments = [(name, number) for name in CALLS.split(",") for number in range(1, calls.count(name) + 1)]
+        self.assertGreater(len(moments), 20)
+        expected = self.contents(whole)
+        chosen = moments if FULL else random.Random(3).sample(moments, 20)
+        kept = 0
+        for name, number in chosen:
+            database = os.path.join(self.folder, "%s-%d.db" % (name, number))
+            kill = "inject=%s:signal=SIGKILL:when=%d" % (name, number)
+            killed = subprocess.run(["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=" + CALLS, "-e", kill,
+                                     *add(database)], env=self.traced, capture_output=True, timeout=PATIENCE)
+            self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), (name, number))
+            reported = killed.stderr.decode().count(": added")
+            there = 0 if not os.path.exists(database) or not reported else len(
+                [d for d in self.document("library", "list", "--db", database)["documents"] if d["in_library"]])
+            self.assertGreaterEqual(there, reported, (name, number))
+            kept += reported
+            self.run_command(*add(database)[1:])
+            self.assertEqual(self.contents(database), expected, (name, number))
+            self.assert_sound(database)
+        self.assertGreater(kept, 0)
+        print("%d kills at writes; %d documents that had been reported were there" % (len(chosen), kept))
+
+    def contents(self, database):
+        """What is stored, without row ids and times."""
+        rows = sqlite3.connect(database)
+        found = rows.execute("SELECT title, tokens, bytes, kind, idx, hash FROM documents JOIN document_blocks ON "
+                             "document = documents.id WHERE complete = 1 ORDER BY title, kind, idx").fetchall()
+        found.append(rows.execute("SELECT (SELECT count(*) FROM library), (SELECT count(*) FROM documents), "
+                                  "(SELECT count(*) FROM passages), (SELECT count(*) FROM sections)").fetchone())
+        rows.close()
+        return found
+
+
+if __name__ == "__main__":
+    run("__main__")
