@@ -418,6 +418,14 @@
         <source>The sections of the text, with a note on each</source>
         <translation>Die Abschnitte des Textes, mit einer Notiz zu jedem</translation>
     </message>
+    <message>
+        <source>Add a &amp;folder to the library…</source>
+        <translation>Einen Ord&amp;ner in die Bibliothek aufnehmen…</translation>
+    </message>
+    <message>
+        <source>Store all documents of a folder, to read and search them later</source>
+        <translation>Alle Dokumente eines Ordners speichern, um sie später zu lesen und zu durchsuchen</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::AreaTabs</name>
@@ -1140,6 +1148,27 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>What was said last is not saved, and stays open here: %1</source>
         <translation>Das zuletzt Gesagte ist nicht gespeichert und bleibt hier offen: %1</translation>
     </message>
+    <message numerus="yes">
+        <source>%n document(s) were added to the library.</source>
+        <translation>
+            <numerusform>%n Dokument wurde in die Bibliothek aufgenommen.</numerusform>
+            <numerusform>%n Dokumente wurden in die Bibliothek aufgenommen.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n were there before.</source>
+        <translation>
+            <numerusform>%n war schon da.</numerusform>
+            <numerusform>%n waren schon da.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n could not be read, the first because: %1</source>
+        <translation>
+            <numerusform>%n konnte nicht gelesen werden, weil: %1</numerusform>
+            <numerusform>%n konnten nicht gelesen werden, das erste, weil: %1</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::FileDialogs</name>
@@ -1178,6 +1207,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Exported sessions (*.palimpsest)</source>
         <translation>Exportierte Sitzungen (*.palimpsest)</translation>
+    </message>
+    <message>
+        <source>Add a folder to the library</source>
+        <translation>Einen Ordner in die Bibliothek aufnehmen</translation>
     </message>
 </context>
 <context>
@@ -1487,6 +1520,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>%1, %2</source>
         <translation>%1, %2</translation>
     </message>
+    <message>
+        <source>not read yet</source>
+        <translation>noch nicht gelesen</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::LibraryView</name>
@@ -1570,6 +1607,30 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>&amp;Import a session…</source>
         <translation>Sitzung &amp;importieren…</translation>
     </message>
+    <message>
+        <source>&amp;Keep in the library</source>
+        <translation>In der &amp;Bibliothek behalten</translation>
+    </message>
+    <message>
+        <source>D&amp;elete…</source>
+        <translation>&amp;Löschen…</translation>
+    </message>
+    <message>
+        <source>Do not &amp;keep without a session</source>
+        <translation>Ohne Sitzung nicht &amp;behalten</translation>
+    </message>
+    <message>
+        <source>Delete a document</source>
+        <translation>Ein Dokument löschen</translation>
+    </message>
+    <message>
+        <source>Delete “%1” for good?</source>
+        <translation>„%1“ endgültig löschen?</translation>
+    </message>
+    <message>
+        <source>Its stored text goes, and all backups of the sessions are made anew without it. The file that it was read from stays.</source>
+        <translation>Sein gespeicherter Text verschwindet, und alle Sicherungen der Sitzungen werden ohne ihn neu angelegt. Die Datei, aus der er gelesen wurde, bleibt.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::LinkQuestion</name>
@@ -1605,10 +1666,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Die Modelle aus %1 stehen jetzt in der Werkzeugleiste.</translation>
     </message>
     <message>
-        <source>%1: there is no such file, nor a folder with models in it; check its name.</source>
-        <translation>%1: Es gibt weder eine solche Datei noch einen Ordner mit Modellen darin; bitte den Namen prüfen.</translation>
-    </message>
-    <message>
         <source>%1 (copy)</source>
         <translation>%1 (Kopie)</translation>
     </message>
@@ -1623,6 +1680,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Areas in one place</source>
         <translation>Bereiche an einem Platz</translation>
+    </message>
+    <message>
+        <source>%1: there is no such file or folder; check its name.</source>
+        <translation>%1: Es gibt keine solche Datei und keinen solchen Ordner; prüfen Sie den Namen.</translation>
     </message>
 </context>
 <context>
@@ -2890,6 +2951,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>%1 of %2</source>
         <translation>%1 von %2</translation>
+    </message>
+    <message>
+        <source>Adding to the library</source>
+        <translation>Aufnehmen in die Bibliothek</translation>
     </message>
 </context>
 <context>

@@ -32,6 +32,30 @@
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::EngineThread</name>
+    <message numerus="yes">
+        <source>%n document(s) were added to the library.</source>
+        <translation>
+            <numerusform>%n document was added to the library.</numerusform>
+            <numerusform>%n documents were added to the library.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n were there before.</source>
+        <translation>
+            <numerusform>%n was there before.</numerusform>
+            <numerusform>%n were there before.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n could not be read, the first because: %1</source>
+        <translation>
+            <numerusform>%n could not be read: %1</numerusform>
+            <numerusform>%n could not be read, the first because: %1</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::FindBar</name>
     <message numerus="yes">
         <source>%n match(es)</source>

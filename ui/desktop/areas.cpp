@@ -430,7 +430,8 @@ void Areas::mark_sources(std::vector<Highlight> sources, const QString& note)
 void Areas::show_hit(const SearchHit& hit)
 {
     if (reads(hit)) return hit.document != 0 ? show_found(hit) : show_said(hit);
-    awaited_ = {hit, bench_->engine().open_session(hit.session)};
+    awaited_ = {hit, hit.session.isEmpty() ? bench_->begin_session_about(hit.document)
+                                           : bench_->engine().open_session(hit.session)};
 }
 
 // Whether the open session contains the hit. Ids of an unsaved session are unrelated to the library's.

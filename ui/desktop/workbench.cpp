@@ -47,6 +47,10 @@ void Workbench::connect_requests()
     connect(w, &MainWindow::duplicate_wanted, e, &EngineThread::fork_session);
     connect(w, &MainWindow::export_wanted, e, &EngineThread::export_session);
     connect(w, &MainWindow::import_wanted, e, &EngineThread::import_session);
+    connect(w, &MainWindow::session_about_wanted, this, &Workbench::begin_session_about);
+    connect(w, &MainWindow::add_to_library_wanted, e, &EngineThread::add_to_library);
+    connect(w, &MainWindow::keep_wanted, e, &EngineThread::keep);
+    connect(w, &MainWindow::stop_keeping_wanted, e, &EngineThread::stop_keeping);
     connect(w, &MainWindow::index_wanted, e, &EngineThread::index_documents);
     connect(w, &MainWindow::model_wanted, e, &EngineThread::load_model);
     connect(w, &MainWindow::stop_wanted, e, &EngineThread::stop);
@@ -123,6 +127,12 @@ void Workbench::begin_session(bool saved)
     NewSession request = new_session();
     request.saved = saved;
     engine_.begin_session(request);
+}
+
+CommandId Workbench::begin_session_about(qint64 document)
+{
+    begun_ = true;
+    return engine_.begin_session_about(document, new_session());
 }
 
 void Workbench::ask(const QString& text)

@@ -33,10 +33,11 @@ public:
     // Loads the model in the background, opens the requested files or else the last session, and offers the tour on
     // the first start.
     void begin(const StartRequest& request);
-    void take(const StartRequest& request);      // a request that a second instance has passed on
-    void ask(const QString& text);               // in the open session, or in a new one
-    void set_next_system(const QString& system); // system prompt of the next session, while none is open
-    NewSession new_session() const;              // the settings of a session that begins now
+    void take(const StartRequest& request);         // a request that a second instance has passed on
+    void ask(const QString& text);                  // in the open session, or in a new one
+    void set_next_system(const QString& system);    // system prompt of the next session, while none is open
+    NewSession new_session() const;                 // the settings of a session that begins now
+    CommandId begin_session_about(qint64 document); // a new one, which reads what is stored
 
 Q_SIGNALS:
     // For Areas, which shows them.

@@ -42,6 +42,12 @@ CommandId EngineThread::begin_session(const NewSession& request, const QStringLi
                         [=](Worker& worker) { worker.begin_session(request, files); });
 }
 
+CommandId EngineThread::begin_session_about(int64_t document, const NewSession& request)
+{
+    return worker_->add(Activity::Opening, request.name,
+                        [=](Worker& worker) { worker.begin_session_about(document, request); });
+}
+
 CommandId EngineThread::open_session(const QString& name)
 {
     return worker_->add(Activity::Opening, name, [=](Worker& worker) { worker.open_session(name); });
@@ -142,6 +148,21 @@ CommandId EngineThread::fork_session(const QString& name, const QString& to)
 CommandId EngineThread::remove_session(const QString& name)
 {
     return worker_->add_library_command([=](LibraryCommands& library) { library.remove_session(name); }, name);
+}
+
+CommandId EngineThread::add_to_library(const QStringList& paths)
+{
+    return worker_->add(Activity::Storing, paths.value(0), [=](Worker& worker) { worker.add_to_library(paths); });
+}
+
+CommandId EngineThread::keep(const std::vector<int64_t>& documents)
+{
+    return worker_->add_library_command([=](LibraryCommands& library) { library.keep(documents); });
+}
+
+CommandId EngineThread::stop_keeping(const std::vector<int64_t>& documents)
+{
+    return worker_->add_library_command([=](LibraryCommands& library) { library.stop_keeping(documents); });
 }
 
 CommandId EngineThread::index_documents()

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/model/model.h"
 #include "engine/session/session_options.h"
@@ -60,6 +61,8 @@ public:
     // ---- commands; each returns its number for cancel()
     CommandId load_model(const ModelChoiceRequest& request);
     CommandId begin_session(const NewSession& request, const QStringList& files = {});
+    // A new session that reads a stored document, whose title names it.
+    CommandId begin_session_about(int64_t document, const NewSession& request);
     // Resumes reading a document that was read in part. If the model is missing, only the text is shown
     // (SessionFacts::text_only). If opening fails, the previous session stays open.
     CommandId open_session(const QString& name);
@@ -84,7 +87,11 @@ public:
     CommandId rename_session(const QString& name, const QString& to);
     CommandId fork_session(const QString& name, const QString& to);
     CommandId remove_session(const QString& name); // permanently
-    CommandId index_documents();                   // those that lack passages; afterwards emits library_changed
+    // Stores documents, also all in these folders, without reading them; they stay until stop_keeping.
+    CommandId add_to_library(const QStringList& paths);
+    CommandId keep(const std::vector<int64_t>& documents);         // in the library
+    CommandId stop_keeping(const std::vector<int64_t>& documents); // deletes permanently what no session has
+    CommandId index_documents(); // those that lack passages; afterwards emits library_changed
     // Runs other work as a command on the engine thread, such as a comparison; Tools is what it can use there.
     struct Tools;
     CommandId run(const QString& what, std::function<void(Tools&)> work);

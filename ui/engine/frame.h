@@ -11,7 +11,7 @@
 
 namespace palimpsest::ui {
 
-enum class Activity { Idle, LoadingModel, Opening, Reading, WritingNotes, Answering, Saving, Indexing };
+enum class Activity { Idle, LoadingModel, Opening, Reading, WritingNotes, Answering, Saving, Indexing, Storing };
 
 struct Frame {
     uint64_t number = 0; // increases with every frame

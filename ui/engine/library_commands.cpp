@@ -65,8 +65,25 @@ void LibraryCommands::remove_session(const QString& name)
         open_.close();
         publish_facts_();
     }
-    if (backup_error)
-        Q_EMIT owner_.noted(shown(Text("what is left has no backup now: {0}", sentence_of(*backup_error))));
+    tell_backup_error(backup_error);
+    Q_EMIT owner_.library_changed();
+}
+
+void LibraryCommands::tell_backup_error(const std::optional<Error>& error)
+{
+    if (error) Q_EMIT owner_.noted(shown(Text("what is left has no backup now: {0}", sentence_of(*error))));
+}
+
+void LibraryCommands::keep(const std::vector<int64_t>& documents)
+{
+    for (const int64_t document : documents)
+        database_.store().library.keep(document);
+    Q_EMIT owner_.library_changed();
+}
+
+void LibraryCommands::stop_keeping(const std::vector<int64_t>& documents)
+{
+    tell_backup_error(database_.store().library.stop_keeping(documents));
     Q_EMIT owner_.library_changed();
 }
 

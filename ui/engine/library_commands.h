@@ -5,7 +5,10 @@
 #pragma once
 
 #include <QString>
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "ui/engine/command_loop.h"
 #include "ui/engine/engine_thread.h"
@@ -25,9 +28,12 @@ public:
     void rename_session(const QString& name, const QString& to);
     void fork_session(const QString& name, const QString& to);
     void remove_session(const QString& name);
+    void keep(const std::vector<int64_t>& documents);
+    void stop_keeping(const std::vector<int64_t>& documents);
 
 private:
     void save_if_open(const QString& name);
+    void tell_backup_error(const std::optional<Error>& error);
 
     EngineThread& owner_;
     const CommandLoop& loop_;

@@ -1,4 +1,5 @@
 #include "ui/engine/worker.h"
+#include "ui/engine/library_addition.h"
 
 #include <QFileInfo>
 #include <algorithm>
@@ -293,6 +294,15 @@ void EngineThread::Worker::handle_device_loss()
 }
 
 // ---- opening and closing
+
+void EngineThread::Worker::begin_session_about(int64_t document, const NewSession& request)
+{
+    ensure_model();
+    const QString title = QString::fromStdString(database_.store().library.get(document).title);
+    const QString name = request.name.isEmpty() ? free_session_name(title, database_) : request.name;
+    begin_and_read(name, request,
+                   [&] { run_reading(title, [&] { open_.require_session().read_stored({document}); }); });
+}
 
 void EngineThread::Worker::begin_session(const NewSession& request, const QStringList& files)
 {
@@ -598,6 +608,18 @@ void EngineThread::Worker::change_policy(const NewSession& request, bool from_th
 }
 
 // ---- other work
+
+void EngineThread::Worker::add_to_library(const QStringList& paths)
+{
+    ensure_model();
+    const auto show = [this](double share) {
+        loop_.run_interleaved();
+        frames_.set_share(share);
+        frames_.publish_frame_if_due();
+        Q_EMIT owner_.library_changed();
+    };
+    Q_EMIT owner_.noted(ui::add_to_library(database_.store(), model_.model(), *this, paths, show));
+}
 
 void EngineThread::Worker::index_documents()
 {

@@ -53,6 +53,7 @@ public:
     // ---- commands, called on the engine thread
     void load_model(const ModelChoiceRequest& request);
     void begin_session(const NewSession& request, const QStringList& files);
+    void begin_session_about(int64_t document, const NewSession& request);
     void open_session(const QString& name);
     void close_session(); // throws Error if some turns cannot be stored
     void read_files(const QStringList& files);
@@ -68,6 +69,7 @@ public:
     void pin(StreamRange range, const QString& label);
     void unpin(StreamRange range);
     void change_policy(const NewSession& request, bool from_the_start);
+    void add_to_library(const QStringList& paths);
     void index_documents();
     void run(const std::function<void(Tools&)>& work);
 

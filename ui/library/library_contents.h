@@ -26,6 +26,7 @@ struct LibraryDocument {
     QString title, source;
     uint64_t tokens = 0;
     std::vector<LibrarySession> sessions; // most recently changed first
+    bool is_kept = false;                 // in the library: it stays without sessions
 };
 
 struct LibraryContents {

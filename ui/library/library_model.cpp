@@ -57,7 +57,7 @@ void LibraryModel::rebuild()
     std::vector<LibraryDocument> shown;
     for (LibraryDocument document : contents_->documents) {
         std::erase_if(document.sessions, [&](const auto& session) { return hidden_.contains(session.id); });
-        if (!document.sessions.empty()) shown.push_back(std::move(document));
+        if (!document.sessions.empty() || document.is_kept) shown.push_back(std::move(document));
     }
     if (!has_same_shape(documents_, shown)) {
         beginResetModel();
@@ -154,7 +154,9 @@ bool LibraryModel::is_unfinished(const LibrarySession& session) const
 
 QString LibraryModel::detail(const LibraryDocument& document) const
 {
-    QString chats = tr("%n session(s)", nullptr, static_cast<int>(document.sessions.size()));
+    QString chats = document.sessions.empty()
+                        ? tr("not read yet")
+                        : tr("%n session(s)", nullptr, static_cast<int>(document.sessions.size()));
     if (document.ids.empty()) return chats;
     return tr("%1 tokens · %2").arg(count_text(document.tokens), chats);
 }

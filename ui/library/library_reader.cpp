@@ -61,6 +61,17 @@ public:
         document(infos_.at(storage::document_in(*first)->id)).sessions.push_back(std::move(session));
     }
 
+    // Adds the documents of the library that no session begins with, and marks the others.
+    void add_kept()
+    {
+        std::vector<const storage::DocumentInfo*> kept;
+        for (const auto& [id, info] : infos_)
+            if (info.kept_ms > 0) kept.push_back(&info);
+        std::ranges::stable_sort(kept, std::greater(), &storage::DocumentInfo::kept_ms);
+        for (const storage::DocumentInfo* info : kept)
+            document(*info).is_kept = true;
+    }
+
     LibraryContents take()
     {
         if (!bare_.sessions.empty()) contents_.documents.push_back(std::move(bare_));
@@ -171,6 +182,7 @@ void LibraryReader::read_contents()
             ContentsBuilder builder(*db);
             for (const storage::SessionInfo& info : storage::Conversations(*db).list())
                 builder.add(info);
+            builder.add_kept();
             *contents = builder.take();
         }
         QMetaObject::invokeMethod(this, [this, contents] { Q_EMIT contents_read(contents); });
@@ -256,7 +268,7 @@ private:
         }
     }
 
-    // The documents to search, each with the first session that has it, or a copy of it.
+    // The documents to search, each with the first session that has it, or a copy of it, or without one.
     std::map<int64_t, storage::SessionInfo> searched_documents() const
     {
         std::map<int64_t, storage::DocumentInfo> infos;
@@ -270,6 +282,8 @@ private:
             if (copies.try_emplace(identity(info->second), document).first->second == document)
                 searched.try_emplace(document, session);
         }
+        for (const auto& [id, info] : infos)
+            if (info.kept_ms > 0 && copies.try_emplace(identity(info), id).second) searched.try_emplace(id);
         return searched;
     }
 

@@ -27,7 +27,8 @@ namespace palimpsest::ui {
 
 // A passage of a document, or a message, that was found.
 struct SearchHit {
-    QString session; // name; for a document, one that has it: the open session, else the most recently changed
+    QString session; // name; for a document, one that has it: the open session, else the most recently changed;
+                     // empty: no session has it
     int64_t session_id = 0;
     QString title{}, section{};     // of the document; empty for a message
     QString page{};                 // its label; empty: none

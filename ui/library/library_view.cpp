@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QLabel>
 #include <QMenu>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -17,6 +18,7 @@
 
 #include "ui/base/icon.h"
 #include "ui/base/two_line_delegate.h"
+#include "ui/base/visible_text.h"
 #include "ui/library/hits_panel.h"
 #include "ui/library/notice_bar.h"
 #include "ui/library/search_field.h"
@@ -273,10 +275,10 @@ void LibraryView::choose(const QString& session)
 void LibraryView::activate(const QModelIndex& index)
 {
     const QString session = index.data(LibraryModel::SessionRole).toString();
-    if (session.isEmpty())
-        tree_->setExpanded(index, !tree_->isExpanded(index));
-    else
-        Q_EMIT open_wanted(session);
+    if (!session.isEmpty()) return Q_EMIT open_wanted(session);
+    const LibraryDocument* document = model_->document(shown_->mapToSource(index));
+    if (document && document->sessions.empty()) return Q_EMIT session_about_wanted(document->ids.front());
+    tree_->setExpanded(index, !tree_->isExpanded(index));
 }
 
 void LibraryView::search_changed(const QString& text)
@@ -341,11 +343,48 @@ void LibraryView::fill_menu(QMenu& menu, const QModelIndex& index)
         add("delete", tr("D&elete"), [this, session] { remove(session); });
         return;
     }
-    const QString source = index.data(LibraryModel::SourceRole).toString();
-    if (QFileInfo(source).isFile())
-        add("new", tr("&New session about this document"), [this, source] { Q_EMIT new_session_wanted({source}); });
+    if (const LibraryDocument* document = model_->document(index); document && !document->ids.empty()) {
+        add_document_actions(menu, *document);
+        menu.addSeparator();
+    }
     add("open", tr("&Open a document…"), [this] { Q_EMIT open_files_wanted(); });
     add("import", tr("&Import a session…"), [this] { Q_EMIT import_wanted(); });
+}
+
+void LibraryView::add_document_actions(QMenu& menu, const LibraryDocument& document)
+{
+    const QString source = document.source, title = document.title;
+    const std::vector<int64_t> ids = document.ids;
+    const bool is_unread = document.sessions.empty();
+    const auto add = [&](const char* symbol, const QString& text, auto what) {
+        connect(menu.addAction(icon(symbol), text), &QAction::triggered, this, what);
+    };
+    add("new", tr("&New session about this document"), [this, source, ids] {
+        if (QFileInfo(source).isFile())
+            Q_EMIT new_session_wanted({source});
+        else
+            Q_EMIT session_about_wanted(ids.front());
+    });
+    if (!document.is_kept)
+        add("document", tr("&Keep in the library"), [this, ids] { Q_EMIT keep_wanted(ids); });
+    else if (is_unread)
+        add("delete", tr("D&elete…"), [this, ids, title] { ask_to_delete(ids, title); });
+    else
+        add("document", tr("Do not &keep without a session"), [this, ids] { Q_EMIT stop_keeping_wanted(ids); });
+}
+
+void LibraryView::ask_to_delete(const std::vector<int64_t>& documents, const QString& title)
+{
+    auto* question =
+        new QMessageBox(QMessageBox::Question, tr("Delete a document"),
+                        tr("Delete “%1” for good?").arg(visible_text(title)), QMessageBox::Cancel, this);
+    question->setInformativeText(tr("Its stored text goes, and all backups of the sessions are made anew without "
+                                    "it. The file that it was read from stays."));
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    const QPushButton* remove = question->addButton(tr("Delete"), QMessageBox::DestructiveRole);
+    question->setDefaultButton(QMessageBox::Cancel);
+    connect(remove, &QPushButton::clicked, this, [this, documents] { Q_EMIT stop_keeping_wanted(documents); });
+    question->open();
 }
 
 void LibraryView::dragEnterEvent(QDragEnterEvent* event)

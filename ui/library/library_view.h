@@ -45,12 +45,16 @@ public:
     bool can_undo_removal() const { return removals_.newest() != 0; }
     void commit_removals() { removals_.commit(); } // called when the window closes
     void removal_failed() { removals_.give_up(); }
+    void fill_menu(QMenu& menu, const QModelIndex& index); // what can be done with a session or document
 
 Q_SIGNALS:
     void open_wanted(const QString& session);          // open it, and continue if it is unfinished
     void new_session_wanted(const QStringList& files); // reads these files; empty: without a document
-    void files_dropped(const QStringList& files);      // of any type
-    void open_files_wanted();                          // show a file dialog
+    void files_dropped(const QStringList& files);      // of any type, and folders
+    void session_about_wanted(qint64 document);        // a new one, which reads what is stored
+    void keep_wanted(const std::vector<int64_t>& documents);
+    void stop_keeping_wanted(const std::vector<int64_t>& documents); // delete them if no session has them
+    void open_files_wanted();                                        // show a file dialog
     void rename_wanted(const QString& session, const QString& to);
     void remove_wanted(const QString& session); // after the time in which it could be undone
     void export_wanted(const QString& session);
@@ -79,7 +83,8 @@ private:
     void update_page();
     void update_footer();
     void show_menu(const QPoint& at);
-    void fill_menu(QMenu& menu, const QModelIndex& index);
+    void add_document_actions(QMenu& menu, const LibraryDocument& document);
+    void ask_to_delete(const std::vector<int64_t>& documents, const QString& title);
     QModelIndex current() const; // index in model_, not in the proxy
     void activate(const QModelIndex& index);
 

@@ -30,6 +30,8 @@ public:
          QT_TR_NOOP("Begin a session of which nothing is written to the disk"), "Ctrl+Shift+N", "incognito"},
         {ActionId::OpenFiles, MenuId::File, QT_TR_NOOP("&Open a document…"),
          QT_TR_NOOP("Read text, Markdown or another document in a new session"), "Ctrl+O", "open", true},
+        {ActionId::AddFolder, MenuId::File, QT_TR_NOOP("Add a &folder to the library…"),
+         QT_TR_NOOP("Store all documents of a folder, to read and search them later"), "", ""},
         {ActionId::ImportSession, MenuId::File, QT_TR_NOOP("&Import a session…"),
          QT_TR_NOOP("Take in a session that was exported"), "", "import", true},
         {ActionId::ExportSession, MenuId::File, QT_TR_NOOP("&Export the session…"),

@@ -16,6 +16,7 @@ enum class ActionId {
     NewSession,
     NewIncognito,
     OpenFiles,
+    AddFolder,
     ImportSession,
     ExportSession,
     ShowSettings,

@@ -18,6 +18,12 @@ void FileDialogs::ask_for_documents(const QString& folder)
     if (!files.isEmpty()) Q_EMIT documents_chosen(files);
 }
 
+void FileDialogs::ask_for_folder(const QString& folder)
+{
+    const QString chosen = QFileDialog::getExistingDirectory(window_, tr("Add a folder to the library"), folder);
+    if (!chosen.isEmpty()) Q_EMIT folder_chosen(chosen);
+}
+
 void FileDialogs::ask_for_model(const QString& folder)
 {
     const QString file =

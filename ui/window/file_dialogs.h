@@ -15,12 +15,14 @@ public:
     explicit FileDialogs(QWidget* window); // `window` owns this object
 
     void ask_for_documents(const QString& folder);
+    void ask_for_folder(const QString& folder); // of documents
     void ask_for_model(const QString& folder);
     void ask_for_import();
     void ask_where_to_export(const QString& session); // without a session: does nothing
 
 Q_SIGNALS:
     void documents_chosen(const QStringList& files);
+    void folder_chosen(const QString& folder);
     void model_chosen(const QString& model); // a file, or the folder of a model
     void import_chosen(const QString& file);
     void export_chosen(const QString& session, const QString& file);

@@ -21,7 +21,7 @@ FileKind kind_of(const QString& path)
     const QFileInfo file(path);
     if (!file.exists()) return FileKind::Nothing;
     if (is_model(file)) return FileKind::Model;
-    if (file.isDir()) return models_in(path).isEmpty() ? FileKind::Nothing : FileKind::ModelFolder;
+    if (file.isDir()) return models_in(path).isEmpty() ? FileKind::Folder : FileKind::ModelFolder;
     if (file.suffix().compare(QLatin1String("palimpsest"), Qt::CaseInsensitive) == 0) return FileKind::Export;
     return FileKind::Document;
 }

@@ -10,7 +10,8 @@ enum class FileKind {
     Model,       // a .gguf file, or a folder with a config.json
     ModelFolder, // a folder that contains models
     Export,      // an exported session
-    Nothing      // the path does not exist, or is a folder without a model
+    Folder,      // another folder, perhaps of documents
+    Nothing      // the path does not exist
 };
 
 // Decides by names and, for a folder, by the names in it; reads no file.

@@ -230,6 +230,9 @@ void MainWindow::connect_file_actions()
     actions_->on(ActionId::NewSession, [this] { Q_EMIT new_session_wanted(true); });
     actions_->on(ActionId::NewIncognito, [this] { Q_EMIT new_session_wanted(false); });
     actions_->on(ActionId::OpenFiles, [this] { ask_for_documents(); });
+    actions_->on(ActionId::AddFolder, [this] { files_->ask_for_folder(QDir::homePath()); });
+    connect(files_, &FileDialogs::folder_chosen, this,
+            [this](const QString& folder) { Q_EMIT add_to_library_wanted({folder}); });
     actions_->on(ActionId::ImportSession, [this] { files_->ask_for_import(); });
     actions_->on(ActionId::ExportSession, [this] { files_->ask_where_to_export(chosen_session()); });
     actions_->on(ActionId::ShowSettings, [this] { dialogs_->show_settings(preferences_); });
@@ -322,6 +325,9 @@ void MainWindow::connect_library()
     connect(library_, &LibraryView::import_wanted, files_, &FileDialogs::ask_for_import);
     connect(library_, &LibraryView::duplicate_wanted, this, &MainWindow::duplicate);
     connect(library_, &LibraryView::hit_activated, this, &MainWindow::hit_wanted);
+    connect(library_, &LibraryView::session_about_wanted, this, &MainWindow::session_about_wanted);
+    connect(library_, &LibraryView::keep_wanted, this, &MainWindow::keep_wanted);
+    connect(library_, &LibraryView::stop_keeping_wanted, this, &MainWindow::stop_keeping_wanted);
     connect(library_, &LibraryView::index_wanted, this, &MainWindow::index_wanted);
     connect(library_, &LibraryView::current_changed, this, &MainWindow::update_actions);
     connect(library_, &LibraryView::failed, this,
@@ -332,7 +338,7 @@ void MainWindow::connect_library()
 
 void MainWindow::open_paths(const QStringList& paths)
 {
-    QStringList documents;
+    QStringList documents, folders;
     for (const QString& path : paths) {
         switch (kind_of(path)) {
         case FileKind::Document:
@@ -354,11 +360,14 @@ void MainWindow::open_paths(const QStringList& paths)
             tell(MessageBar::Kind::Note, tr("The models of %1 are offered in the tool bar now.").arg(path));
             break;
         }
+        case FileKind::Folder:
+            folders.append(path);
+            break;
         case FileKind::Nothing:
-            tell(MessageBar::Kind::Failure,
-                 tr("%1: there is no such file, nor a folder with models in it; check its name.").arg(path));
+            tell(MessageBar::Kind::Failure, tr("%1: there is no such file or folder; check its name.").arg(path));
         }
     }
+    if (!folders.isEmpty()) Q_EMIT add_to_library_wanted(folders);
     if (documents.isEmpty()) return;
     recent_->add(documents);
     Q_EMIT read_wanted(documents);

@@ -68,7 +68,11 @@ Q_SIGNALS:
     void export_wanted(const QString& name, const QString& file);
     void import_wanted(const QString& file);
     void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // show the hit in its text
-    void index_wanted(); // index the documents that are not indexed yet
+    void session_about_wanted(qint64 document); // a new one, which reads what is stored
+    void add_to_library_wanted(const QStringList& folders);
+    void keep_wanted(const std::vector<int64_t>& documents);
+    void stop_keeping_wanted(const std::vector<int64_t>& documents); // delete them if no session has them
+    void index_wanted();                                             // index the documents that are not indexed yet
     void model_wanted(const palimpsest::ui::ModelChoiceRequest& request);
     void stop_wanted();
     void regenerate_wanted();

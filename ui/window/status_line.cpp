@@ -36,6 +36,8 @@ QString name_of(const Frame& frame)
         return StatusLine::tr("Saving");
     case Activity::Indexing:
         return StatusLine::tr("Indexing documents");
+    case Activity::Storing:
+        return StatusLine::tr("Adding to the library");
     }
     return {};
 }

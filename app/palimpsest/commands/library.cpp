@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "app/palimpsest/chosen_model.h"
@@ -20,16 +19,15 @@
 #include "storage/passages/passage_text_search.h"
 #include "storage/session/document_folders.h"
 #include "storage/session/document_report.h"
-#include "storage/session/document_storer.h"
+#include "storage/session/library_addition.h"
 #include "storage/session/list_lengths.h"
-#include "storage/session/session_framing.h"
 #include "storage/session/store.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
-using storage::Document;
+using storage::AddedFile;
 using storage::DocumentInfo;
 using storage::Message;
 using storage::open_store;
@@ -86,14 +84,6 @@ private:
         void (LibraryCommand::*action)(Console&);
     };
 
-    // One file of `add`.
-    struct Addition {
-        std::string file;
-        std::optional<DocumentInfo> info; // nullopt: it failed
-        bool is_new = false;              // it was not in the library before
-        Text trouble{};
-    };
-
     // ---- add
 
     void add(Console& console)
@@ -102,17 +92,16 @@ private:
         const auto model = load_chosen_model(common_, console);
         const auto store = open_store(database_, Access::Write, console.stop);
         ConsoleListener listener(console, common_.events);
-        const bool first_text = storage::SessionFraming(model, {}, "").chat_template().document_is_first_text();
-        storage::DocumentStorer storer(*store, *model, first_text, listener);
-        std::vector<Addition> additions;
+        storage::LibraryAddition addition(*store, model, listener);
+        std::vector<AddedFile> additions;
         for (const std::string& file : found.files) {
             try {
-                additions.push_back(add_one(file, *store, storer, console));
+                additions.push_back(addition.add(file, console.in));
             } catch (const storage::Interrupted&) {
                 if (found.files.size() == 1) throw;
                 throw stopped(additions.size(), found.files.size());
             }
-            if (found.files.size() == 1 && !additions.back().info) throw Error(*failure_);
+            if (found.files.size() == 1 && additions.back().error) throw Error(*additions.back().error);
             if (!common_.json) print(additions, found.files.size(), console);
         }
         name_what_was_left_out(found, console);
@@ -125,29 +114,13 @@ private:
         return {Text("stopped after {0} of {1} files, which are stored; give it again for the others", added, all)};
     }
 
-    Addition add_one(const std::string& file, Store& store, storage::DocumentStorer& storer, Console& console)
+    static void print(const std::vector<AddedFile>& additions, size_t all, Console& console)
     {
-        try {
-            Document document(file, console.in, console.stop);
-            Addition added{.file = file, .info = storer.store(document).info};
-            added.is_new = added.info->kept_ms == 0;
-            store.library.keep(added.info->id);
-            added.info = store.library.get(added.info->id);
-            return added;
-        } catch (const Error& error) {
-            if (error.kind() != ErrorKind::Failed && error.kind() != ErrorKind::NotFound) throw;
-            failure_ = error;
-            return {.file = file, .info = {}, .trouble = sentence_of(error)};
-        }
-    }
-
-    static void print(const std::vector<Addition>& additions, size_t all, Console& console)
-    {
-        const Addition& last = additions.back();
+        const AddedFile& last = additions.back();
         const CommandWording& wording = console.wording;
         if (all > 1) console.err << '[' << additions.size() << '/' << all << "] ";
         if (!last.info)
-            console.err << wording.of(last.trouble) << '\n';
+            console.err << wording.of(sentence_of(*last.error)) << '\n';
         else if (last.is_new)
             console.err << wording.of(Text("{0}: added, {1} tokens", visible(last.info->title),
                                            format_count(last.info->tokens)))
@@ -167,13 +140,13 @@ private:
                            : Text("{0} files in the folders are no documents that can be read", found.other_files));
     }
 
-    static void print_json(const std::vector<Addition>& additions, const storage::FoundDocuments& found,
+    static void print_json(const std::vector<AddedFile>& additions, const storage::FoundDocuments& found,
                            Store& store, Console& console)
     {
         ordered_json documents = ordered_json::array(), failed = ordered_json::array();
-        for (const Addition& addition : additions) {
+        for (const AddedFile& addition : additions) {
             if (!addition.info) {
-                failed.push_back({{"file", addition.file}, {"error", for_scripts(addition.trouble)}});
+                failed.push_back({{"file", addition.file}, {"error", for_scripts(sentence_of(*addition.error))}});
                 continue;
             }
             documents.push_back({{"file", addition.file}, {"added", addition.is_new}});
@@ -187,12 +160,14 @@ private:
                                  {"version", PALIMPSEST_VERSION}});
     }
 
-    void refuse_failures(const std::vector<Addition>& additions) const
+    static void refuse_failures(const std::vector<AddedFile>& additions)
     {
-        const auto failed = std::ranges::count_if(additions, [](const Addition& a) { return !a.info; });
-        if (failed > 0)
-            throw Error(ErrorKind::Failed, failure_->code(), Text::verbatim("library add"),
-                        Text("{0} of {1} files could not be added", failed, additions.size()),
+        const auto has_failed = [](const AddedFile& file) { return file.error.has_value(); };
+        const auto first = std::ranges::find_if(additions, has_failed);
+        if (first != additions.end())
+            throw Error(ErrorKind::Failed, first->error->code(), Text::verbatim("library add"),
+                        Text("{0} of {1} files could not be added", std::ranges::count_if(additions, has_failed),
+                             additions.size()),
                         Text("the lines above say why; what was added is not added again when you repeat it"));
         if (additions.empty())
             throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text::verbatim("library add"),
@@ -427,7 +402,6 @@ private:
     std::vector<std::string> names_;
     std::string document_, words_, file_, database_;
     size_t limit_ = 20;
-    std::optional<Error> failure_; // the last one of `add`
 };
 
 } // namespace

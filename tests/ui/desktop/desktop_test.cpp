@@ -1,6 +1,10 @@
 // The real window with the real engine and the shipped model, driven by user input.
+#include <QDropEvent>
 #include <QLabel>
 #include <QLocale>
+#include <QMimeData>
+#include <QTreeView>
+#include <QUrl>
 
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/support/patience.h"
@@ -15,6 +19,7 @@ private Q_SLOTS:
     void init();
     void cleanup();
     void a_question_about_the_sample_is_answered();
+    void a_folder_is_added_to_the_library_and_its_document_read_from_there();
     void a_question_waits_while_the_document_is_read();
     void an_answer_is_stopped_regenerated_undone_and_branched();
     void a_restart_opens_the_last_session_as_it_was();
@@ -88,6 +93,33 @@ void DesktopTest::a_question_about_the_sample_is_answered()
     QCOMPARE(chat->turns().text(1).trimmed(), program_->facts()->turns[1].text.trimmed());
     QVERIFY2(chat->turns().notes(1).contains(QLocale().toString(qulonglong{program_->facts()->tokens_read})),
              qPrintable(chat->turns().notes(1)));
+}
+
+void DesktopTest::a_folder_is_added_to_the_library_and_its_document_read_from_there()
+{
+    QTemporaryDir books;
+    QVERIFY(QFile::copy(sample_, books.filePath(QStringLiteral("ashford.md"))));
+    QMimeData dropped;
+    dropped.setUrls({QUrl::fromLocalFile(books.path())});
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&program_->window().library(), &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&program_->window().library(), &drop);
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    LibraryModel& model = program_->window().library().model();
+    QVERIFY(test::eventually([&] { return model.rowCount() == 1; }));
+    QVERIFY(!program_->facts());
+    QVERIFY(books.remove());
+
+    auto* tree = program_->window().library().findChild<QTreeView*>();
+    Q_EMIT tree->activated(tree->model()->index(0, 0));
+    QVERIFY(test::eventually([&] { return program_->facts() != nullptr; }));
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    QCOMPARE(program_->facts()->tokens_read, program_->facts()->tokens_in_input);
+    QVERIFY(test::eventually([&] { return model.rowCount(model.index(0, 0)) == 1; }));
 }
 
 void DesktopTest::a_question_waits_while_the_document_is_read()

@@ -1,5 +1,6 @@
 // The engine thread with the shipped model: sessions, reading, storing and failures.
 #include <QFile>
+#include <QTemporaryDir>
 #include <QTest>
 #include <cstdlib>
 #include <sstream>
@@ -29,6 +30,7 @@ private Q_SLOTS:
     void passages_are_pinned_and_unpinned();
     void another_session_can_be_renamed_during_a_reading();
     void sessions_are_exported_imported_forked_and_removed();
+    void documents_of_a_folder_are_stored_read_and_deleted();
     void pasted_text_becomes_a_document();
     void sessions_are_removed_even_if_the_engine_ends_at_once();
     void an_unsaved_session_cannot_be_opened_again();
@@ -191,6 +193,53 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
     QCOMPARE(facts()->name, QStringLiteral("twin"));
+}
+
+void EngineThreadTest::documents_of_a_folder_are_stored_read_and_deleted()
+{
+    QTemporaryDir books;
+    QVERIFY(QFile::copy(book(), books.filePath(QStringLiteral("one.md"))));
+    QVERIFY(QFile::copy(book(2), books.filePath(QStringLiteral("two.md"))));
+    QFile broken(books.filePath(QStringLiteral("three.pdf")));
+    QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write("%PDF-1.4 cut") > 0);
+    broken.close();
+    QStringList told;
+    connect(engine_.get(), &EngineThread::noted, this, [&](const QString& sentence) { told << sentence; });
+    engine_->add_to_library({books.path()});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QVERIFY2(told.last().startsWith(QStringLiteral("2 document(s) were added")), qPrintable(told.last()));
+    QVERIFY2(told.last().contains(QStringLiteral("1 could not be read")) && told.last().contains("three.pdf"),
+             qPrintable(told.last()));
+    engine_->add_to_library({books.path()});
+    QVERIFY(wait_until_idle());
+    QVERIFY2(told.last().contains(QStringLiteral("2 were there before")), qPrintable(told.last()));
+
+    const auto documents = [this] {
+        storage::Database db(engine_->database().toStdString(), storage::Database::Access::Read);
+        return storage::Library(db).list();
+    };
+    QCOMPARE(documents().size(), size_t{2});
+    const int64_t first = documents()[0].id;
+    engine_->begin_session_about(first, {.budget = QStringLiteral("64"), .chunk = 64});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QVERIFY(facts());
+    QCOMPARE(facts()->documents.at(0).info.id, first);
+    QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
+
+    engine_->stop_keeping({documents()[0].id, documents()[1].id});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(documents().size(), size_t{1}); // the session has it
+    QCOMPARE(documents()[0].kept_ms, int64_t{0});
+    engine_->keep({first});
+    engine_->remove_session(facts()->name);
+    QVERIFY(wait_until_idle());
+    QCOMPARE(documents().size(), size_t{1});
+
+    engine_->add_to_library({books.filePath(QStringLiteral("none"))});
+    QVERIFY(wait_until_idle());
+    QVERIFY2(told.last().contains(QStringLiteral("1 could not be read")), qPrintable(told.last()));
 }
 
 void EngineThreadTest::pasted_text_becomes_a_document()

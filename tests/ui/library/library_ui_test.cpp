@@ -3,6 +3,8 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QMenu>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QShortcut>
 #include <QSignalSpy>
@@ -507,6 +509,65 @@ private Q_SLOTS:
             QCOMPARE(hit_at(view, 0).session, QString::fromLatin1(name));
             field_of(view).clear();
         }
+    }
+
+    void documents_of_the_library_are_shown_and_searched_without_a_session()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t kept = shelf.add_document("Ashford", paragraph("The keeper"), 7),
+                      both = shelf.add_document("Harbour", paragraph("The pilot"), 8);
+        shelf.add_document("Lost", paragraph("The keeper of nothing"), 9); // of no session, and not kept
+        storage::Library(*shelf.db).keep(kept);
+        storage::Library(*shelf.db).keep(both);
+        shelf.add_session("first", both);
+        LibraryView view({.database = shelf.file});
+        view.show();
+        EVENTUALLY_EQUAL(view.model().rowCount(), 2);
+        const auto* tree = view.findChild<QTreeView*>();
+        QCOMPARE(tree->model()->index(0, 0).data().toString(), QStringLiteral("Harbour"));
+        const QModelIndex unread = tree->model()->index(1, 0);
+        QCOMPARE(unread.data().toString(), QStringLiteral("Ashford"));
+        QVERIFY(unread.data(LibraryModel::DetailRole).toString().contains(QStringLiteral("not read yet")));
+
+        const QSignalSpy about(&view, &LibraryView::session_about_wanted);
+        Q_EMIT const_cast<QTreeView*>(tree)->activated(unread);
+        QCOMPARE(about.count(), 1);
+        QCOMPARE(about[0][0].toLongLong(), kept);
+
+        field_of(view).setText("keeper");
+        EVENTUALLY_EQUAL(result_of(view), QStringLiteral("Found: 1 passage(s)."));
+        QCOMPARE(hit_at(view, 0).document, kept);
+        QCOMPARE(hit_at(view, 0).session, QString());
+    }
+
+    void a_document_without_a_session_is_deleted_only_after_a_question()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t kept = shelf.add_document("Ashford", paragraph("The keeper"), 7);
+        storage::Library(*shelf.db).keep(kept);
+        LibraryView view({.database = shelf.file});
+        view.show();
+        EVENTUALLY_EQUAL(view.model().rowCount(), 1);
+        const QSignalSpy deleted(&view, &LibraryView::stop_keeping_wanted);
+        const auto answer = [&](const QString& button) {
+            QMenu menu;
+            view.fill_menu(menu, view.model().index(0, 0));
+            for (QAction* action : menu.actions())
+                if (action->text() == QStringLiteral("D&elete…")) action->trigger();
+            auto* question = view.findChild<QMessageBox*>();
+            QVERIFY(question);
+            QVERIFY(question->text().contains(QStringLiteral("Ashford")));
+            for (QAbstractButton* there : question->buttons())
+                if (there->text().remove(u'&') == button) there->click();
+            EVENTUALLY(!view.findChild<QMessageBox*>());
+        };
+        answer(QStringLiteral("Cancel"));
+        QCOMPARE(deleted.count(), 0);
+        answer(QStringLiteral("Delete"));
+        QCOMPARE(deleted.count(), 1);
+        QCOMPARE(deleted[0][0].value<std::vector<int64_t>>(), std::vector{kept});
     }
 
     void keys_lead_from_the_field_to_the_hits_and_open_them()

@@ -208,7 +208,9 @@ private Q_SLOTS:
         QCOMPARE(kind_of(folder.filePath("book.md")), FileKind::Document);
         QCOMPARE(kind_of(folder.filePath("hf")), FileKind::Model);
         QCOMPARE(kind_of(folder.filePath("models")), FileKind::ModelFolder);
-        QCOMPARE(kind_of(folder.filePath("nothing")), FileKind::Nothing);
+        QCOMPARE(kind_of(folder.filePath("nothing")), FileKind::Folder);
+        QCOMPARE(kind_of(folder.filePath("missing")), FileKind::Nothing);
+        QSignalSpy add(stage.window.get(), &MainWindow::add_to_library_wanted);
         QSignalSpy read(stage.window.get(), &MainWindow::read_wanted);
         QSignalSpy import(stage.window.get(), &MainWindow::import_wanted);
         QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
@@ -229,6 +231,9 @@ private Q_SLOTS:
         QCOMPARE(stage.store->recent_files(), QStringList{folder.filePath("book.md")});
         stage.window->open_paths({folder.filePath("models")});
         QCOMPARE(stage.window->preferences().models_folder, folder.filePath("models"));
+        stage.window->open_paths({folder.filePath("nothing")});
+        QCOMPARE(add.count(), 1);
+        QCOMPARE(add[0][0].toStringList(), QStringList{folder.filePath("nothing")});
         stage.window->open_paths({folder.filePath("missing.md")});
         auto* bar = stage.window->findChild<MessageBar*>();
         QVERIFY(bar->sentence().contains("missing.md"));
