@@ -1,8 +1,10 @@
 #include "storage/transfer.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <unistd.h>
 #include <vector>
 
@@ -185,6 +187,10 @@ private:
                 documents.push_back(query.getColumn(0).getInt64());
         });
         for (const int64_t document : documents) {
+            if (const auto same = same_document(document)) {
+                documents_[document] = *same;
+                continue;
+            }
             to_.transaction([&] {
                 copy({.select =
                           "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
@@ -219,6 +225,40 @@ private:
                                   .renamed = {{1, &documents_}}},
                                  rows("SELECT rowid FROM document_blocks WHERE document = ?", document), nullptr);
         }
+    }
+
+    // The document in the destination that has the same text and tokens by their checksums, of the same file.
+    std::optional<int64_t> same_document(int64_t document)
+    {
+        const auto content = contents_of(from_, document);
+        return from_.guarded([&]() -> std::optional<int64_t> {
+            auto read = from_.statement("SELECT tokenizer, bytes, tokens, source_hash FROM documents WHERE id = ?");
+            read.bind(1, document);
+            if (!read.executeStep()) return std::nullopt;
+            auto find =
+                to_.statement("SELECT id FROM documents WHERE complete = 1 AND tokenizer = ? AND bytes = ? AND "
+                              "tokens = ? AND source_hash = ? ORDER BY id");
+            for (int i = 0; i < 4; ++i)
+                bind_column(find, i + 1, read.getColumn(i));
+            while (find.executeStep())
+                if (const int64_t id = find.getColumn(0).getInt64(); contents_of(to_, id) == content) return id;
+            return std::nullopt;
+        });
+    }
+
+    // Kind, index and checksum of every block, in order.
+    static std::vector<std::array<int64_t, 3>> contents_of(Database& database, int64_t document)
+    {
+        return database.guarded([&] {
+            std::vector<std::array<int64_t, 3>> all;
+            auto query = database.statement(
+                "SELECT kind, idx, hash FROM document_blocks WHERE document = ? ORDER BY kind, idx");
+            query.bind(1, document);
+            while (query.executeStep())
+                all.push_back(
+                    {query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64()});
+            return all;
+        });
     }
 
     void copy_blocks()

@@ -8,6 +8,7 @@
 #include "storage/session/document_folders.h"
 #include "storage/session/document_storer.h"
 #include "storage/session/structure_finder.h"
+#include "storage/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/book_session.h"
 
@@ -258,6 +259,30 @@ TEST_CASE("two sessions share one stored document and are what they would be alo
     CHECK_FALSE(tested.store().conversations.remove(tested.store().conversations.get("book").id));
     StoredSession& resumed = tested.open("second");
     check_same(resumed, alone.with_book());
+}
+
+TEST_CASE("an imported session takes no second copy of a document that is stored")
+{
+    BookSession tested, alone;
+    StoredSession& session = tested.with_book();
+    say(session, "who?");
+    const fs::path file = tested.folder() / "book.palimpsest";
+    session.save();
+    export_session(tested.store().database, session.id(), file);
+    CHECK(import_session(tested.store().database, file, "again") == "again");
+    CHECK(ids_of(tested.store().library).size() == 1);
+    StoredSession& again = tested.open("again");
+    StoredSession& expected = alone.with_book();
+    say(expected, "who?");
+    check_same(again, expected);
+
+    CHECK_FALSE(tested.store().conversations.remove(tested.store().conversations.get("book").id));
+    CHECK(ids_of(tested.store().library).size() == 1); // the imported session has it
+    const Folder elsewhere;
+    const auto other = elsewhere.open();
+    import_session(other->database, file, "");
+    CHECK(ids_of(other->library).size() == 1);
+    check_same(tested.open("again"), expected);
 }
 
 TEST_CASE("the documents of a folder are found in reading order")
