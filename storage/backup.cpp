@@ -82,16 +82,6 @@ void make_backup_folder(const fs::path& folder)
     if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) fail(folder, Text("it is not a folder"));
 }
 
-// Works for files and folders.
-void sync(const fs::path& path)
-{
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (descriptor < 0) fail(path, Text("it cannot be opened ({0})", std::strerror(errno)));
-    const bool synced = fsync(descriptor) == 0;
-    close(descriptor);
-    if (!synced) fail_disk(path, Text("it could not be written safely to the disk"));
-}
-
 int version(SQLite::Database& db)
 {
     return db.execAndGet("PRAGMA user_version").getInt();
@@ -171,12 +161,12 @@ void make(SQLite::Database& db, const fs::path& to, Copy&& copy)
     try {
         const PrivateFiles mine;
         copy(db, part);
-        sync(part);
+        sync_to_disk(part);
         check_copy(db, part);
         std::error_code failed;
         fs::rename(part, to, failed);
         if (failed) fail(to, Text("it cannot be written ({0})", failed.message()));
-        sync(to.parent_path());
+        sync_to_disk(to.parent_path());
     } catch (const SQLite::Exception& failure) {
         forget(part);
         fail(db, to, failure);
@@ -209,6 +199,15 @@ void check_space(SQLite::Database& db, const fs::path& folder)
 
 } // namespace
 
+void sync_to_disk(const fs::path& path)
+{
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) fail(path, Text("it cannot be opened ({0})", std::strerror(errno)));
+    const bool synced = fsync(descriptor) == 0;
+    close(descriptor);
+    if (!synced) fail_disk(path, Text("it could not be written safely to the disk"));
+}
+
 void back_up(SQLite::Database& db, const fs::path& to)
 {
     make(db, to, copy_all);
@@ -231,7 +230,7 @@ void back_up_daily(SQLite::Database& db, const fs::path& database, std::chrono::
         keep_newest(backups_of(database, "weekly"), 1);
     }
     keep_newest(dailies, 3);
-    sync(backup_folder(database));
+    sync_to_disk(backup_folder(database));
 }
 
 } // namespace palimpsest::storage

@@ -8,6 +8,9 @@
 
 namespace palimpsest::storage {
 
+// Returns once a file, or the names in a folder, are on stable storage. Throws Error (PAL-DISK-02, PAL-DISK-03).
+void sync_to_disk(const std::filesystem::path& path);
+
 // Replaces `to` with a copy of `db`. REQUIRES: no open transaction. Creates the folder if missing (0700; the file
 // 0600). On failure `to` is unchanged. Throws Error, after which `db` is still usable: Failed (PAL-DISK-03) if the
 // folder cannot be created or written; Resources (PAL-DISK-01) if there is no space, or (PAL-DISK-02) if reading or

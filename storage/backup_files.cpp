@@ -29,13 +29,18 @@ fs::path before_schema(const fs::path& database, int version)
            (database.stem().string() + "-before-schema-" + std::to_string(version) + ".db");
 }
 
-fs::path dated_backup(const fs::path& database, const char* kind, std::chrono::sys_days day)
+fs::path dated_file(const fs::path& database, const char* kind, std::chrono::sys_days day)
 {
     const std::chrono::year_month_day date(day);
     char text[32];
     std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-    return backup_folder(database) / (prefix(database, kind) + text + ".db");
+    return fs::absolute(database).parent_path() / (prefix(database, kind) + text + ".db");
+}
+
+fs::path dated_backup(const fs::path& database, const char* kind, std::chrono::sys_days day)
+{
+    return backup_folder(database) / dated_file(database, kind, day).filename();
 }
 
 std::vector<fs::path> backups_of(const fs::path& database)
@@ -77,8 +82,7 @@ Text restoring_advice(const fs::path& database)
     const auto backups = backups_of(database);
     if (backups.empty())
         return Text("it was left as it is and there is no backup; copy it elsewhere, or {0}", Step::ChooseDatabase);
-    return Text("it was left as it is; move it and its -wal elsewhere and copy the newest backup to its place: {0}",
-                printable(backups.back().string()));
+    return Text("it was left as it is; {0} ({1})", Step::RestoreBackup, printable(backups.back().string()));
 }
 
 } // namespace palimpsest::storage

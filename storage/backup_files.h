@@ -17,6 +17,10 @@ std::filesystem::path before_schema(const std::filesystem::path& database, int v
 std::filesystem::path dated_backup(const std::filesystem::path& database, const char* kind,
                                    std::chrono::sys_days day);
 
+// A name beside the database, such as "palimpsest-aside-2026-11-27.db".
+std::filesystem::path dated_file(const std::filesystem::path& database, const char* kind,
+                                 std::chrono::sys_days day);
+
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database); // newest last
 // The backups of one kind ("daily", "before-schema", …), sorted by name, which ends with a date or a number.
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);

@@ -62,6 +62,7 @@ enum class Step : uint8_t {
     ShowSession, // {0}: the session
     ExportSession,
     RemoveSessions,
+    RestoreBackup,
     ListPolicies,
     BeginSession,
     FinishReading,  // {0}: the session

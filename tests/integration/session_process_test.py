@@ -76,6 +76,51 @@ class StoredSessionTest(SessionTest):
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--policy", same)
         self.fails(2, "PAL-SESSION-06", "ask", "--session", "one", "who?", "--policy", "treekv:sinks=5")
 
+    # -- backups ---------------------------------------------------------------------------------------------------
+
+    def test_a_backup_is_restored_and_what_was_there_is_set_aside(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        self.run_command("chat", "--session", "one", "--max-tokens", "4", stdin=b"who?\n")
+        before = self.state("one")
+        copy = os.path.join(self.folder, "copy.db")
+        told = self.document("sessions", "backup", copy)
+        self.assertEqual((told["sessions"], told["bytes"]), (1, os.path.getsize(copy)))
+        self.assertEqual(os.stat(copy).st_mode & 0o777, 0o600)
+        self.fails(1, "PAL-DISK-03", "sessions", "backup", copy)
+        self.run_command("chat", "--session", "two", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        names = lambda: sorted(s["name"] for s in self.document("sessions", "list")["sessions"])
+        self.assertEqual(names(), ["one", "two"])
+        restored = self.document("sessions", "restore", copy)
+        self.assertEqual(names(), ["one"])
+        self.assertEqual(self.state("one"), before)
+        self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
+        self.assertEqual([n for n, in self.query("SELECT name FROM sessions ORDER BY name",
+                                                 database=restored["set_aside"])], ["one", "two"])
+        self.fails(3, "PAL-DB-00", "sessions", "restore", os.path.join(self.folder, "missing.db"))
+
+    def test_a_damaged_database_is_restored_as_the_error_says(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        self.run_command("chat", "--session", "two", *SMALL, "--max-tokens", "4", stdin=b"hello\n")  # made the daily backup
+        backups = [b["file"] for b in self.document("sessions", "restore", "--list")["backups"]]
+        self.assertGreaterEqual(len(backups), 1)
+        for ending in ("-wal", "-shm"):
+            if os.path.exists(self.database + ending):
+                os.remove(self.database + ending)
+        with open(self.database, "r+b") as damaged:
+            damaged.write(b"\0" * 8192)
+        sentence = self.fails(1, "PAL-DB-03", "sessions", "list")
+        self.assertIn("palimpsest sessions restore", sentence)
+        self.assertIn(backups[-1], sentence)
+        said = self.run_command("sessions", "restore").stderr.decode()
+        self.assertIn("sessions are back", said)
+        self.assertIn("what was there before is in", said)
+        self.assertIn("one", [s["name"] for s in self.document("sessions", "list")["sessions"]])
+        self.run_command("chat", "--session", "one", "--max-tokens", "4", stdin=b"and then?\n")
+
+    def test_without_a_backup_nothing_is_restored(self):
+        self.fails(3, "PAL-DB-00", "sessions", "restore")
+        self.assertEqual(self.document("sessions", "restore", "--list")["backups"], [])
+
     def test_unreadable_settings_are_reported(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "2", stdin=b"hi\n")
         for options in ('{"budget": "x"}', '{"model": 5}', "no json", '{"temperature": {}}'):

@@ -61,6 +61,8 @@ constexpr StepClause step_clauses[] = {
     {Step::ShowSession, "open “{0}” in the library to see what is left"},
     {Step::ExportSession, "export one with File, Export the session"},
     {Step::RemoveSessions, "delete sessions in the library"},
+    {Step::RestoreBackup,
+     "restore the newest backup, which sets it aside: let the command do it, with palimpsest sessions restore"},
     {Step::ListPolicies, "choose one in the list of policies"},
     {Step::BeginSession, "open a document"},
     {Step::FinishReading, "let “{0}” go on first with Session, Go on reading"},

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -12,6 +13,9 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
+#include "storage/backup.h"
+#include "storage/backup_files.h"
+#include "storage/restoring.h"
 #include "storage/session/document_report.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_verification.h"
@@ -74,6 +78,13 @@ public:
         import->add_option("--name", name_, "another name than it had");
         named(add("verify", "read everything of a session and compare its checksums", &Sessions::verify));
         named(add("strip", "keep the text, free the cache", &Sessions::strip));
+        CLI::App* backup = add("backup", "copy all sessions and documents to one file", &Sessions::back_up_all);
+        backup->add_option("FILE", file_, "a new file")->required();
+        CLI::App* restore = add("restore", "put a backup in the place of the database, which is set aside",
+                                &Sessions::restore_backup);
+        restore->add_option("BACKUP", file_,
+                            "one of the daily backups, or a file of sessions backup; else the newest");
+        restore->add_flag("--list", list_, "only list the backups");
         add("gc", "free the caches of the sessions used longest ago until all is within a size", &Sessions::collect)
             ->add_option("--max-size", max_size_, "of the database, such as 2GiB")
             ->required();
@@ -252,6 +263,61 @@ private:
         store->database.shrink();
     }
 
+    void back_up_all(Console& console)
+    {
+        std::error_code unknown;
+        if (std::filesystem::exists(file_, unknown))
+            throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file_),
+                        Text("it is there already"), Text("give a new file's name"));
+        const auto store = open(Access::Read);
+        store->database.guarded([&] { storage::back_up(store->database.sql(), std::filesystem::absolute(file_)); });
+        const uint64_t bytes = std::filesystem::file_size(file_, unknown);
+        const size_t sessions = store->conversations.list().size();
+        if (json_)
+            return write_json(
+                console.out,
+                {{"schema", "palimpsest.backup/1"}, {"file", file_}, {"bytes", bytes}, {"sessions", sessions}});
+        console.err << console.wording.of(
+                           Text("{0}: {1}, {2} sessions", visible(file_), format_bytes(bytes), sessions))
+                    << '\n';
+    }
+
+    void restore_backup(Console& console)
+    {
+        const std::filesystem::path database = storage::database_file(database_);
+        const auto backups = storage::backups_of(database);
+        if (list_) return list_backups(backups, console);
+        if (file_.empty() && backups.empty())
+            throw Error(ErrorKind::NotFound, ErrorCode::DatabaseNotFound, Text::escaped(database.string()),
+                        Text("it has no backup yet"), Text("give the file of one"));
+        const auto restored = storage::restore(database, file_.empty() ? backups.back().string() : file_);
+        if (json_)
+            return write_json(console.out, {{"schema", "palimpsest.restored/1"},
+                                            {"backup", restored.backup.string()},
+                                            {"sessions", restored.sessions},
+                                            {"set_aside", restored.aside.string()}});
+        console.err << console.wording.of(Text("{0} sessions are back, as they were in {1}", restored.sessions,
+                                               visible(restored.backup.string())))
+                    << '\n';
+        if (!restored.aside.empty())
+            console.err << console.wording.of(
+                               Text("what was there before is in {0}", visible(restored.aside.string())))
+                        << '\n';
+    }
+
+    void list_backups(const std::vector<std::filesystem::path>& backups, Console& console) const
+    {
+        ordered_json all = ordered_json::array();
+        std::error_code unknown;
+        for (const std::filesystem::path& file : backups) {
+            all.push_back({{"file", file.string()}, {"bytes", std::filesystem::file_size(file, unknown)}});
+            if (!json_)
+                console.out << visible(file.string()) << '\t' << format_bytes(all.back()["bytes"].get<uint64_t>())
+                            << '\n';
+        }
+        if (json_) write_json(console.out, {{"schema", "palimpsest.backups/1"}, {"backups", all}});
+    }
+
     void collect(Console& console)
     {
         const auto most = parse_bytes(max_size_);
@@ -285,7 +351,7 @@ private:
     CLI::App* sessions_ = nullptr;
     std::vector<Action> actions_;
     std::string name_, other_, file_, max_size_, database_;
-    bool json_ = false;
+    bool json_ = false, list_ = false;
 };
 
 } // namespace

@@ -1,0 +1,138 @@
+// A backup takes the place of a database, which is set aside whole (docs/validation.md, P6 and Q11).
+#include <fstream>
+#include <iterator>
+
+#include "storage/backup.h"
+#include "storage/backup_files.h"
+#include "storage/conversations.h"
+#include "storage/restoring.h"
+#include "storage/schema.h"
+#include "tests/support/catch.h"
+#include "tests/unit/storage/scratch_database.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using palimpsest::tests::refusal;
+using palimpsest::tests::ScratchDatabase;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content_of(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void add_session(Database& database, const std::string& name)
+{
+    Conversations(database).create({.name = name, .model = "m", .model_name = "m", .options = "{}"});
+}
+
+std::vector<std::string> sessions_in(const fs::path& file)
+{
+    Database database(file, Database::Access::Read);
+    std::vector<std::string> names;
+    for (const SessionInfo& info : Conversations(database).list())
+        names.push_back(info.name);
+    return names;
+}
+
+// A database with "early" in its backup and "late" only in itself. The last change is in its log, as after a crash.
+struct Scene {
+    Scene()
+    {
+        add_session(*scratch, "early");
+        backup = scratch.file().parent_path() / "copy.db";
+        back_up(scratch->sql(), backup);
+        add_session(*scratch, "late");
+        for (const char* ending : {"", "-wal"})
+            fs::copy_file(scratch.file().string() + ending, scratch.file().string() + ending + ".kept");
+        scratch.clear();
+        for (const char* ending : {"", "-wal"})
+            fs::rename(scratch.file().string() + ending + ".kept", scratch.file().string() + ending);
+    }
+    fs::path file() const { return scratch.file(); }
+
+    ScratchDatabase scratch;
+    fs::path backup;
+};
+
+} // namespace
+
+TEST_CASE("a backup takes the place of the database, and what was there before is set aside with its log")
+{
+    const Scene scene;
+    const std::string before = content_of(scene.file()), log = content_of(scene.file().string() + "-wal");
+    REQUIRE_FALSE(log.empty());
+    const Restored restored = restore(scene.file(), scene.backup);
+    CHECK(restored.sessions == 1);
+    CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
+    CHECK(content_of(restored.aside) == before);
+    CHECK(content_of(restored.aside.string() + "-wal") == log);
+    CHECK(sessions_in(restored.aside) == std::vector<std::string>{"late", "early"});
+    CHECK((fs::status(scene.file()).permissions() & fs::perms::all) ==
+          (fs::perms::owner_read | fs::perms::owner_write));
+    CHECK(sessions_in(scene.backup) == std::vector<std::string>{"early"});
+
+    // Once more on the same day: no file that was set aside is overwritten.
+    const Restored again = restore(scene.file(), scene.backup);
+    CHECK(again.aside != restored.aside);
+    CHECK(content_of(restored.aside) == before);
+    Database database(scene.file(), Database::Access::Write);
+    add_session(database, "new");
+}
+
+TEST_CASE("a damaged database is set aside byte for byte")
+{
+    const Scene scene;
+    for (const char* ending : {"", "-wal"})
+        std::ofstream(scene.file().string() + ending, std::ios::binary) << "no database, but it is kept" << ending;
+    const Restored restored = restore(scene.file(), scene.backup);
+    CHECK(content_of(restored.aside) == "no database, but it is kept");
+    CHECK(content_of(restored.aside.string() + "-wal") == "no database, but it is kept-wal");
+    CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
+}
+
+TEST_CASE("a database that is gone is restored without anything set aside")
+{
+    const Scene scene;
+    fs::remove(scene.file());
+    fs::remove(scene.file().string() + "-wal");
+    CHECK(restore(scene.file(), scene.backup).aside.empty());
+    CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
+}
+
+TEST_CASE("what cannot be restored leaves the database as it was")
+{
+    const Scene scene;
+    const std::string before = content_of(scene.file()), log = content_of(scene.file().string() + "-wal");
+    const auto refused = [&](const fs::path& backup) {
+        const std::string code = refusal([&] { restore(scene.file(), backup); });
+        INFO(backup);
+        CHECK(content_of(scene.file()) == before);
+        CHECK(content_of(scene.file().string() + "-wal") == log);
+        CHECK_FALSE(fs::exists(scene.file().string() + ".restoring"));
+        return code;
+    };
+    const fs::path folder = scene.file().parent_path(), other = folder / "other.db";
+    CHECK(refused(folder / "missing.db") == "PAL-DB-00");
+    CHECK(refused(scene.file()) == "PAL-DB-02");
+    std::ofstream(other) << std::string(20000, 'x');
+    CHECK(refused(other) == "PAL-DB-02");
+    std::string damaged = content_of(scene.backup);
+    damaged.replace(damaged.size() / 2, 9000, std::string(9000, '\xFF'));
+    std::ofstream(other, std::ios::binary | std::ios::trunc) << damaged;
+    CHECK(refused(other) == "PAL-DB-03");
+    fs::remove(other);
+    fs::copy_file(scene.backup, other);
+    {
+        SQLite::Database newer(other.string(), SQLite::OPEN_READWRITE);
+        newer.exec("PRAGMA user_version = " + std::to_string(schema_version + 1));
+    }
+    CHECK(refused(other) == "PAL-DB-05");
+
+    const OwnerLock owner(scene.file().string() + ".lock", busy_timeout);
+    CHECK(refusal([&] { restore(scene.file(), scene.backup); }) == "PAL-DB-07");
+    CHECK(content_of(scene.file()) == before);
+}
