@@ -1,5 +1,6 @@
 """Documents made for tests: well-formed ones, and hostile ones that no program writes."""
 import io
+import re
 import struct
 import zipfile
 
@@ -13,7 +14,7 @@ def zipped(entries, method=zipfile.ZIP_DEFLATED):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in entries.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, method)  # without the time of today
     return out.getvalue()
 
 
@@ -113,3 +114,25 @@ def pdf(pages, outline=(), labels=None, title="The Salt Road", extra_trailer="",
     out += "xref\n0 %d\n%strailer\n<< /Size %d /Root 1 0 R /Info 5 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (
         size, table, size, extra_trailer, start)
     return out.encode("latin-1")
+
+
+PAGE = [(50, 100, "The keeper wrote.")]
+
+
+def pdf_of_form(length):
+    """A page that draws a form, the object 90, which draws itself. `length`: of its stream, which may be an object too."""
+    return pdf([PAGE], raw_objects=[
+        (10, "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 11 0 R /Resources << /XObject << /X 90 0 R >> >> >>"),
+        (11, "<< /Length 5 >>\nstream\n/X Do\nendstream"),
+        (90, "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 90 0 R >> >> /Length %s >>\n"
+             "stream\n/X Do\nendstream" % length)])
+
+
+def pdf_of_tables(count):
+    """A PDF with further tables of objects. Each names the one before it, and the first names the last."""
+    out = pdf([PAGE])
+    size = re.search(rb"/Size (\d+)", out)[1].decode()
+    table = "xref\n0 0\ntrailer\n<< /Size %s /Root 1 0 R /Prev %010d >>\nstartxref\n%010d\n%%%%EOF\n"
+    bytes_of_table = len(table % (size, 0, 0))
+    begins = [len(out) + i * bytes_of_table for i in range(count)]
+    return out + "".join(table % (size, begins[i - 1], begins[i]) for i in range(count)).encode()

@@ -9,7 +9,8 @@ import threading
 import unittest
 import zipfile
 
-from document_files import (CONTAINER, changed_directory, docx, epub, odt, overlapping, package, pdf, xhtml, zipped)
+from document_files import (CONTAINER, changed_directory, docx, epub, odt, overlapping, package, pdf, pdf_of_form,
+                            pdf_of_tables, xhtml, zipped)
 from patience import PATIENCE, wait_until
 from reader_frames import Read, reader_of
 from session_harness import AT_CI_LEVEL, PROGRAM, SMALL, SessionTest, run
@@ -138,11 +139,9 @@ class DocumentTest(SessionTest):
     def test_hostile_pdfs_end(self):
         page = [(50, 100, "The keeper wrote.")]
         hostile = {
-            "form": pdf([page], raw_objects=[
-                (10, "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 11 0 R /Resources << /XObject << /X 90 0 R >> >> >>"),
-                (11, "<< /Length 5 >>\nstream\n/X Do\nendstream"),
-                (90, "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 90 0 R >> >> /Length 5 >>\n"
-                     "stream\n/X Do\nendstream")]),
+            "form": pdf_of_form("5"),
+            "object": pdf_of_form("90 0 R"),
+            "tables": pdf_of_tables(10000),
             "prev": pdf([page], extra_trailer="/Prev 9"),
             "count": pdf([page], raw_objects=[(2, "<< /Type /Pages /Count 2000000000 /Kids [ 10 0 R ] >>")]),
         }

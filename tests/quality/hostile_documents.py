@@ -13,43 +13,18 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS / "integration"))
-from document_files import docx, epub, overlapping, pdf  # noqa: E402
+from document_files import PAGE, docx, epub, overlapping, pdf, pdf_of_form, pdf_of_tables  # noqa: E402
 from own_environment import own_environment  # noqa: E402
 
 MODEL = TESTS / "fixtures" / "models" / "llama.f32.gguf"
 SAMPLE_SECONDS = 0.005
 GIB = 1 << 30
-PAGE = [(50, 100, "The keeper wrote.")]
 CHAPTERS = {"a.xhtml": "<p>a</p>"}
 
 
 def laughs():
     entities = "".join('<!ENTITY %s "%s">' % (chr(98 + i), ("&%s;" % chr(97 + i)) * 10) for i in range(9))
     return '<!DOCTYPE p [<!ENTITY a "lol">%s]><s>&j;</s>' % entities
-
-
-def with_form(form):
-    """A page that draws the form 90, which draws itself."""
-    return pdf([PAGE], raw_objects=[
-        (10, "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 11 0 R /Resources << /XObject << /X 90 0 R >> >> >>"),
-        (11, "<< /Length 5 >>\nstream\n/X Do\nendstream"), (90, form)])
-
-
-def xref_chain(sections):
-    """Each table of objects names the one before it; the first names the last."""
-    out = pdf([PAGE])
-    first = int(out.rsplit(b"startxref\n", 1)[1].split()[0])
-    size = re.search(rb"/Size (\d+)", out)[1].decode()
-    begin, previous = len(out), first
-    section = "xref\n0 0\ntrailer\n<< /Size %s /Root 1 0 R /Prev %010d >>\nstartxref\n%010d\n%%%%EOF\n"
-    length = len(section % (size, 0, 0))
-    chain = ""
-    for number in range(sections):
-        at = begin + number * length
-        before = begin + (sections - 1) * length if number == 0 else previous
-        chain += section % (size, before, at)
-        previous = at
-    return out + chain.encode()
 
 
 def sparse(beginning):
@@ -69,7 +44,6 @@ def pages_of(kids):
     return pdf([PAGE], raw_objects=[(2, "<< /Type /Pages /Count 100000 /Kids [ %s ] >>" % kids)])
 
 
-FORM = "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 90 0 R >> >> /Length %s >>\nstream\n/X Do\nendstream"
 OUTLINE = [(4, "<< /First 12 0 R /Last 12 0 R >>"), (12, "<< /Title (a) /First 12 0 R /Next 12 0 R /Dest [10 0 R /Fit] >>")]
 
 # What it is, the name of the file, and its bytes or what makes it at a path.
@@ -83,9 +57,9 @@ DOCUMENTS = [
     ("HTML 10,000 deep", "deep.html", lambda: b"<html>" + b"<div>" * 10000 + b"x"),
     ("Word file that unpacks to 160 MB", "large.docx", lambda: docx(
         "".join("<w:p><w:r><w:t>%d</w:t></w:r></w:p>" % (i * 7919) for i in range(2500000)))),
-    ("PDF: a form that draws itself", "form.pdf", lambda: with_form(FORM % "5")),
-    ("PDF: an object whose length is the object", "object.pdf", lambda: with_form(FORM % "90 0 R")),
-    ("PDF: 10,000 object tables in a circle", "tables.pdf", lambda: xref_chain(10000)),
+    ("PDF: a form that draws itself", "form.pdf", lambda: pdf_of_form("5")),
+    ("PDF: an object whose length is the object", "object.pdf", lambda: pdf_of_form("90 0 R")),
+    ("PDF: 10,000 object tables in a circle", "tables.pdf", lambda: pdf_of_tables(10000)),
     ("PDF: a page tree in a circle", "tree.pdf", lambda: pages_of("2 0 R 10 0 R 2 0 R")),
     ("PDF: an outline in a circle", "outline.pdf", lambda: pdf([PAGE], [("a", 0)], raw_objects=OUTLINE)),
     ("HTML: one line of 1 GiB", "line.html", lambda: sparse(b"<html><p>word")),
