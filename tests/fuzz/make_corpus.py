@@ -3,11 +3,16 @@
 import json
 import shutil
 import struct
+import sys
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "corpus"
 MODELS = HERE.parent.parent / "fixtures" / "models"
 FAMILIES = HERE.parent.parent / "fixtures" / "families"
+DOCUMENTS = HERE.parent.parent / "fixtures" / "documents"
+sys.path.insert(0, str(HERE.parent.parent / "integration"))
+from document_files import docx, epub, odt, pdf, zipped  # noqa: E402
 U32, I32, F32, BOOL, STR, ARR = 4, 5, 6, 7, 8, 9
 DIM, HEADS, KV_HEADS, FFN, VOCABULARY = 8, 2, 1, 8, 3
 
@@ -132,9 +137,63 @@ def tokenizer_json(byte_level):
                   "merges": [["a", "b"], f"{space} ab"]}}).encode()
 
 
+def plain_parts(archive, most_bytes=20_000):
+    """The parts that are text, as plain_archive.h takes them."""
+    with zipfile.ZipFile(archive) as parts:
+        names = [i.filename for i in parts.infolist() if i.file_size <= most_bytes and (
+            i.filename == "mimetype" or i.filename.endswith(("ml", ".opf", ".ncx", ".rels")))]
+        return b"".join(b"@@%s\n%s" % (name.encode(), parts.read(name).replace(b"@@", b"@")) for name in names)
+
+
+def message(kind, payload):
+    return struct.pack("<BI", kind, len(payload)) + payload
+
+
+def counted(s):
+    return struct.pack("<I", len(s)) + s
+
+
+def write_documents():
+    small = {"epub": epub({"a.xhtml": "<h1>One</h1><p>a<br/>b</p>", "b.xhtml": "<h2>Two</h2><ul><li>c</li></ul>"}),
+             "docx": docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>"), "odt": odt("<t:h t:outline-level='1'>a</t:h><t:p>b</t:p>")}
+    for kind, made in small.items():
+        write("zip", kind, made)
+        (HERE / "scratch").write_bytes(made)
+        write(kind, "small", plain_parts(HERE / "scratch"))
+        (HERE / "scratch").unlink()
+    write("zip", "stored", zipped({"a": b"a" * 40, "b/c": b""}, zipfile.ZIP_STORED))
+    for name in ("ebooklib-languages.epub", "pandoc-poems.epub", "abiword-poems.docx", "libreoffice-changes.docx",
+                 "abiword-wide.odt", "libreoffice-changes.odt"):
+        stem, kind = name.split(".")
+        write(kind, stem, plain_parts(DOCUMENTS / name))
+    for name in ("pandoc-poems", "sphinx-poems", "pandoc-wide-windows", "groff-poems"):
+        write("html", name, (DOCUMENTS / (name + ".html")).read_bytes())
+    write("html", "table", b"<!doctype html><html><title>a</title><nav>n</nav><main><h1>b</h1><table><tr><td>c<td>d</table>"
+                           b"<ol start=3><li>e<li>f</ol><pre>g\n h</pre><p hidden>i<p>&amp;&#x26;&nbsp;</main></html>")
+    write("xml", "plain", b'<?xml version="1.0"?><!DOCTYPE a PUBLIC "b" "c"><a b="&lt;&#65;"><c:d>e</c:d><!-- f --><![CDATA[<g>]]>'
+                          b"<?h i?></a>")
+    write("xml", "entity", b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///c">]><a>&b;</a>')
+    write("xml", "utf16", b"\xff\xfe" + "<a>\u00e4</a>".encode("utf-16-le"))
+    lines = [(50, 100 + 12 * i, "The keeper wrote line %d of the page-" % i) for i in range(3)]
+    write("pdf", "small", pdf([lines]))
+    write("pdf", "outline", pdf([lines, [], lines], [("One", 0), ("Two", 2)], "0 << /S /r >> 2 << /S /D >>"))
+    write("pdf", "groff-poems", (DOCUMENTS / "groff-poems.pdf").read_bytes())
+    hello = message(0, b"PALR" + struct.pack("<I", 1) + counted(b"EPUB"))
+    write("protocol", "document", hello + message(1, b"\0" + counted(b"The Salt Road")) + message(3, b"\1" + counted(b"One")) +
+          message(4, counted(b"xii")) + message(2, "The keeper \u00e4".encode()) + message(6, struct.pack("<QQ", 1, 2)) +
+          message(7, struct.pack("<Q", 13)))
+    write("protocol", "problem", hello + message(8, b"\0" + counted(b"v13:it is damaged") + counted(b"v12:get it again")))
+    write("protocol", "note", hello + message(5, counted(b"v14:a picture page")))
+    for schema in "123456":
+        write("db_open", "schema-" + schema, schema.encode() + struct.pack("<I", 60 | 4 << 24) + struct.pack(">I", int(schema)))
+    write("db_open", "raw", b"r" + (HERE.parent.parent / "fixtures" / "databases" / "schema-1.db").read_bytes()[:8192])
+
+
 def main():
-    for kind in ("gguf", "safetensors", "config", "tokenizer", "jinja"):
+    for kind in ("gguf", "safetensors", "config", "tokenizer", "jinja", "zip", "xml", "html", "epub", "docx", "odt", "pdf",
+                 "protocol", "db_open"):
         shutil.rmtree(HERE / kind, ignore_errors=True)
+    write_documents()
     write("gguf", "llama", gguf(more=[("general.alignment", U32, 32), ("tokenizer.ggml.eos_token_id", U32, 2),
                                       ("tokenizer.ggml.add_bos_token", BOOL, True)]))
     write("gguf", "linear", gguf(more=[("llama.rope.scaling.type", STR, "linear"), ("llama.rope.scaling.factor", F32, 2.0),
