@@ -25,9 +25,10 @@ namespace {
 using storage::Interrupted;
 using storage::is_device_loss;
 
-constexpr MakeCommand commands[] = {make_summarize, make_ask,      make_find,     make_read,    make_chat,
-                                    make_library,   make_sessions, make_inspect,  make_compare, make_eval,
-                                    make_tokenize,  make_models,   make_policies, make_doctor,  make_manual};
+constexpr MakeCommand commands[] = {make_summarize, make_ask,     make_find,        make_read,
+                                    make_chat,      make_library, make_sessions,    make_inspect,
+                                    make_compare,   make_eval,    make_tokenize,    make_models,
+                                    make_policies,  make_doctor,  make_completions, make_manual};
 
 // Formats errors for standard error.
 struct Report {

@@ -36,6 +36,7 @@ std::unique_ptr<Command> make_tokenize(CLI::App& parent);
 std::unique_ptr<Command> make_models(CLI::App& parent);
 std::unique_ptr<Command> make_policies(CLI::App& parent);
 std::unique_ptr<Command> make_doctor(CLI::App& parent);
+std::unique_ptr<Command> make_completions(CLI::App& parent);
 std::unique_ptr<Command> make_manual(CLI::App& parent);
 
 } // namespace palimpsest::app

@@ -403,6 +403,8 @@ class CommandTest(unittest.TestCase):
         self.fails(2, "PAL-OPTION-03", "eval", "ppl", self.book, *SMALL, "--first", "100,200")
         self.fails(2, "PAL-OPTION-01", "summarize", self.book, "--no-such-option")
         self.fails(2, "PAL-OPTION-01", "summarize")
+        self.fails(2, "PAL-OPTION-01", "completions")
+        self.fails(2, "PAL-OPTION-01", "completions", "tcsh")
         self.fails(2, "PAL-OPTION-01", "ask", self.book)
         self.assertIn("did you mean 'treekv'?", self.fails(2, "PAL-POLICY-01", "inspect", self.book, *SMALL, "--policy", "trekv"))
         self.fails(2, "PAL-POLICY-01", "policies", "show", "nothing-like-it")
@@ -444,7 +446,8 @@ class CommandTest(unittest.TestCase):
         self.assertIn(b"Usage: ask [OPTIONS]", self.succeeds("ask", "--help").stdout)
         self.assertEqual(self.fails(2, "PAL-OPTION-01", "doctor", "--stear", **german),
                          "palimpsest: Kommandozeile: unerwartetes Argument: --stear; siehe palimpsest --help [PAL-OPTION-01]")
-        self.assertEqual(self.succeeds("manual", **german).stdout, self.succeeds("manual").stdout)
+        for generated in (("manual",), ("completions", "zsh")):
+            self.assertEqual(self.succeeds(*generated, **german).stdout, self.succeeds(*generated).stdout)
         read = self.succeeds("inspect", self.book, *SMALL, **german)
         self.assertIn("Schicht\n", read.stdout.decode())
         self.assertIn("\nAbdeckung:  ", read.stderr.decode())

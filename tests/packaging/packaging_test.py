@@ -24,6 +24,9 @@ ENCODER = "share/palimpsest/encoder"
 PROGRAM = {
     "bin/palimpsest": 0o755,
     "libexec/palimpsest/palimpsest-reader": 0o755,
+    "share/bash-completion/completions/palimpsest": 0o644,
+    "share/fish/vendor_completions.d/palimpsest.fish": 0o644,
+    "share/zsh/site-functions/_palimpsest": 0o644,
     "share/licenses/palimpsest/LICENSE": 0o644,
     "share/man/man1/palimpsest.1": 0o644,
     "share/palimpsest/palimpsest-small.gguf": 0o644,
