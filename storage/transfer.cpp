@@ -346,12 +346,18 @@ private:
 
 } // namespace
 
-void export_session(Database& database, int64_t session, const fs::path& file)
+void require_absent(const fs::path& file)
 {
     std::error_code unknown;
     if (fs::exists(file, unknown))
         throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
                     Text("it is there already"), Text("give a new file's name"));
+}
+
+void export_session(Database& database, int64_t session, const fs::path& file)
+{
+    require_absent(file);
+    std::error_code unknown;
     const fs::path part = file.string() + ".part" + std::to_string(getpid());
     const auto clean = [&] {
         for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})

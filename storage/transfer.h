@@ -8,8 +8,11 @@
 
 namespace palimpsest::storage {
 
-// Writes text, messages with their provenance, snapshots, pins, notes and the fade record. Throws Error (Failed,
-// PAL-DISK-03) if the file exists. A failure leaves no file behind.
+// Throws Error (Failed, PAL-DISK-03) if the file exists.
+void require_absent(const std::filesystem::path& file);
+
+// Writes text, messages with their provenance, snapshots, pins, notes and the fade record. Throws Error as
+// require_absent does. A failure leaves no file behind.
 void export_session(Database& database, int64_t session, const std::filesystem::path& file);
 
 // Imports the session of an exported file, with those of its documents that are not stored yet, under `name` if it

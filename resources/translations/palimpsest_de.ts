@@ -1212,6 +1212,18 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>Add a folder to the library</source>
         <translation>Einen Ordner in die Bibliothek aufnehmen</translation>
     </message>
+    <message>
+        <source>Transcripts as web pages (*.html)</source>
+        <translation>Mitschriften als Webseiten (*.html)</translation>
+    </message>
+    <message>
+        <source>Transcripts in Markdown (*.md)</source>
+        <translation>Mitschriften in Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>Transcripts in JSON (*.json)</source>
+        <translation>Mitschriften in JSON (*.json)</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::FindBar</name>

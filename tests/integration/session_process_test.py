@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Stored sessions: their options, pins and checkpoints; compared, copied, moved and deleted.
 Usage: session_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import html.parser
 import json
 import os
 import shutil
@@ -231,6 +232,63 @@ class StoredSessionTest(SessionTest):
         self.assertEqual(self.document("sessions", "list")["sessions"], [])
         with open(os.path.join(self.folder, "palimpsest", "palimpsest.db"), "rb") as file:
             self.assertNotIn(b"who?", file.read())
+
+    def test_transcripts_are_written_in_three_formats_without_markup_of_messages(self):
+        foreign = "Who? <script>alert(1)</script> [x](javascript:alert(2)) ]]> & \u202ereversed"
+        self.run_command("chat", self.book, "--session", "talk & <b>", *SMALL, "--max-tokens", "4",
+                         stdin=(foreign + "\n").encode())
+        write = ("sessions", "transcript", "talk & <b>")
+
+        page = self.run_command(*write, "--format", "html").stdout.decode()
+        tags, references, shown = [], [], []
+
+        class Reader(html.parser.HTMLParser):
+            def handle_starttag(self, tag, attributes):
+                tags.append(tag)
+                references.extend(value for name, value in attributes if name in ("href", "src", "action", "style"))
+
+            def handle_data(self, text):
+                shown.append(text)
+
+        Reader().feed(page)
+        self.assertNotIn("script", tags)
+        self.assertNotIn("b", tags)
+        self.assertEqual(references, [])
+        self.assertNotIn("\u202e", page)
+        self.assertIn("talk & <b>", shown)
+        self.assertIn(foreign.replace("\u202e", "\\xe2\\x80\\xae"), shown)
+        self.assertNotIn("url(", page)
+
+        markdown = self.run_command(*write).stdout.decode()
+        self.assertIn("\\<script>alert(1)\\</script> \\[x\\](javascript", markdown)
+        self.assertNotIn("\u202e", markdown)
+
+        data = self.run_command(*write, "--json").stdout.decode()
+        self.assertNotIn("\u202e", data)
+        document = json.loads(data)
+        self.assertEqual(document["schema"], "palimpsest.transcript/1")
+        self.assertEqual([(m["role"], m["state"]) for m in document["messages"]],
+                         [("user", "complete"), ("assistant", "cut")])
+        self.assertEqual(document["messages"][0]["text"], foreign)
+        self.assertEqual((document["budget"], document["documents"][0]["title"]), ("64", "book"))
+
+    def test_a_transcript_replaces_no_file_unless_it_is_told_to(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        out = os.path.join(self.folder, "one.html")
+        write = ("sessions", "transcript", "one", "-o", out)
+        self.run_command(*write)
+        with open(out) as written:
+            self.assertTrue(written.read().startswith("<!DOCTYPE html>"))  # by its ending
+        self.assertEqual(os.stat(out).st_mode & 0o777, 0o600)
+        self.file("one.html", "mine")
+        self.fails(1, "PAL-DISK-03", *write)
+        with open(out) as kept:
+            self.assertEqual(kept.read(), "mine")
+        self.run_command(*write, "--force", "--format", "json")
+        with open(out) as written:
+            self.assertEqual(json.load(written)["name"], "one")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("one.")], ["one.html"])
+        self.fails(3, "PAL-SESSION-01", "sessions", "transcript", "two")
 
     def test_an_export_with_a_wrong_block_hash_is_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "storage/session/stored_session.h"
+#include "storage/transcript/transcript.h"
+#include "storage/transcript/transcript_format.h"
 #include "storage/transfer.h"
+#include "ui/base/file_writer.h"
 #include "ui/base/wording.h"
 
 namespace palimpsest::ui {
@@ -25,7 +28,15 @@ void LibraryCommands::export_session(const QString& name, const QString& file)
 {
     save_if_open(name);
     storage::Store& store = database_.store();
-    storage::export_session(store.database, store.conversations.get(name.toStdString()).id, file.toStdString());
+    const storage::SessionInfo session = store.conversations.get(name.toStdString());
+    if (const auto format = storage::transcript_format_of(file.toStdString())) {
+        storage::require_absent(file.toStdString());
+        const auto transcript = storage::Transcript::of(store, session);
+        write_file(
+            file, [&](std::ostream& out) { storage::write_transcript(transcript, *format, WindowWording(), out); });
+    } else {
+        storage::export_session(store.database, session.id, file.toStdString());
+    }
     Q_EMIT owner_.noted(EngineThread::tr("“%1” was exported to %2.").arg(name, file));
 }
 

@@ -23,6 +23,7 @@ public:
     LibraryCommands(EngineThread& owner, const CommandLoop& loop, UserDatabase& database, OpenSession& open,
                     std::function<void()> publish_facts);
 
+    // As a transcript if the ending of the file names one of its formats.
     void export_session(const QString& name, const QString& file);
     void import_session(const QString& file);
     void rename_session(const QString& name, const QString& to);

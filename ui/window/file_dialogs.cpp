@@ -47,10 +47,15 @@ void FileDialogs::ask_where_to_export(const QString& session)
     QString name = session;
     name.replace(u'/', u'_');
     // A chosen file that exists is not overwritten: the engine refuses it, and the window shows its message.
+    const QStringList formats{tr("Exported sessions (*.palimpsest)"), tr("Transcripts as web pages (*.html)"),
+                              tr("Transcripts in Markdown (*.md)"), tr("Transcripts in JSON (*.json)")};
+    QString format = formats.first();
     const QString file = QFileDialog::getSaveFileName(
         window_, tr("Export “%1”").arg(session), QDir::home().filePath(name + QStringLiteral(".palimpsest")),
-        tr("Exported sessions (*.palimpsest)"), nullptr, QFileDialog::DontConfirmOverwrite);
-    if (!file.isEmpty()) Q_EMIT export_chosen(session, file);
+        formats.join(QStringLiteral(";;")), &format, QFileDialog::DontConfirmOverwrite);
+    if (file.isEmpty()) return;
+    const QString ending = format.mid(format.lastIndexOf(u'.')).chopped(1);
+    Q_EMIT export_chosen(session, with_export_ending(file, ending));
 }
 
 } // namespace palimpsest::ui

@@ -4,6 +4,7 @@
 #include <QFileInfo>
 
 #include "storage/session/document.h"
+#include "storage/transcript/transcript_format.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -32,6 +33,13 @@ QString document_patterns()
     for (const std::string& ending : storage::document_endings())
         patterns.append(QLatin1Char('*') + QString::fromStdString(ending));
     return patterns.join(QLatin1Char(' '));
+}
+
+QString with_export_ending(const QString& file, const QString& ending)
+{
+    const QString own = QStringLiteral(".palimpsest");
+    if (file.endsWith(ending) || storage::transcript_format_of(file.toStdString())) return file;
+    return (file.endsWith(own) ? file.chopped(own.size()) : file) + ending;
 }
 
 QStringList models_in(const QString& folder)

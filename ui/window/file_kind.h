@@ -20,6 +20,10 @@ FileKind kind_of(const QString& path);
 // Name patterns of the readable documents, for a file dialog ("*.txt *.md").
 QString document_patterns();
 
+// The name of an exported file: with `ending` (".html") in place of ".palimpsest", or behind it, unless its own
+// ending names the format of a transcript.
+QString with_export_ending(const QString& file, const QString& ending);
+
 // Paths of the models in a folder, sorted by name; empty if there is no such folder.
 QStringList models_in(const QString& folder);
 // Derived from the path alone; does not access the disk.

@@ -10,6 +10,7 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/output_file.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
@@ -21,6 +22,9 @@
 #include "storage/session/session_verification.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
+#include "storage/transcript/transcript.h"
+#include "storage/transcript/transcript_format.h"
+#include "storage/transcript/transcript_words.h"
 #include "storage/transfer.h"
 
 namespace palimpsest::app {
@@ -33,6 +37,7 @@ using storage::open_store;
 using storage::SessionInfo;
 using storage::SnapshotInfo;
 using storage::Store;
+using storage::utc_minute;
 using Access = storage::Database::Access;
 
 Text role_name(storage::Role role)
@@ -76,6 +81,15 @@ public:
         CLI::App* import = add("import", "take in a session that was exported", &Sessions::import_file);
         import->add_option("FILE", file_, "an exported session")->required();
         import->add_option("--name", name_, "another name than it had");
+        CLI::App* transcript = named(
+            add("transcript", "write what was said in a session as Markdown, HTML or JSON", &Sessions::transcript));
+        transcript
+            ->add_option("--format", format_,
+                         "absent: by the ending of --output, else Markdown; html is one page to read and print")
+            ->check(CLI::IsMember({"markdown", "html", "json"}))
+            ->excludes(transcript->get_option("--json"));
+        transcript->add_option("-o,--output", file_, "a new file instead of standard output");
+        transcript->add_flag("--force", force_, "replace the file if it is there already");
         named(add("verify", "read everything of a session and compare its checksums", &Sessions::verify));
         named(add("strip", "keep the text, free the cache", &Sessions::strip));
         CLI::App* backup = add("backup", "copy all sessions and documents to one file", &Sessions::back_up_all);
@@ -126,7 +140,7 @@ private:
                 {"tokens", tokens_of(store.conversations.stream(info.id))},
                 {"tokens_saved", seen},
                 {"state_bytes", bytes},
-                {"changed", utc(info.changed_ms)},
+                {"changed", utc_minute(info.changed_ms)},
                 {"question", setting(info, "question")},
                 {"system", setting(info, "system")}};
     }
@@ -176,7 +190,8 @@ private:
         }
         auto& states = result["states"] = ordered_json::array();
         for (const SnapshotInfo& s : store->snapshots.of(info.id))
-            states.push_back({{"tokens_seen", s.tokens_seen}, {"bytes", s.bytes}, {"saved", utc(s.created_ms)}});
+            states.push_back(
+                {{"tokens_seen", s.tokens_seen}, {"bytes", s.bytes}, {"saved", utc_minute(s.created_ms)}});
         if (json_) return write_json(console.out, result);
         print(info, result, console);
     }
@@ -187,7 +202,8 @@ private:
         const CommandWording& wording = console.wording;
         const auto shown = [](const ordered_json& text) { return visible(text.get<std::string>()); };
         const auto line = [&](const Text& text) { console.out << wording.of(text) << '\n'; };
-        line(Text("{0}, {1}, last used {2}", visible(info.name), visible(info.model_name), utc(info.changed_ms)));
+        line(Text("{0}, {1}, last used {2}", visible(info.name), visible(info.model_name),
+                  utc_minute(info.changed_ms)));
         if (details["question"].is_string()) line(Text("question  {0}", shown(details["question"])));
         if (details["system"].is_string()) line(Text("system    {0}", shown(details["system"])));
         for (const ordered_json& d : details["documents"]) {
@@ -234,6 +250,26 @@ private:
     {
         const auto store = open(Access::Read);
         storage::export_session(store->database, store->conversations.get(name_).id, file_);
+    }
+
+    storage::TranscriptFormat transcript_format() const
+    {
+        if (json_) return storage::TranscriptFormat::Json;
+        const auto format =
+            format_.empty() ? storage::transcript_format_of(file_) : storage::transcript_format(format_);
+        return format.value_or(storage::TranscriptFormat::Markdown);
+    }
+
+    void transcript(Console& console)
+    {
+        const auto store = open(Access::Read);
+        const auto transcript = storage::Transcript::of(*store, store->conversations.get(name_));
+        if (file_.empty())
+            return storage::write_transcript(transcript, transcript_format(), console.wording, console.out);
+        if (!force_) storage::require_absent(file_);
+        OutputFile file(file_);
+        storage::write_transcript(transcript, transcript_format(), console.wording, file.stream());
+        file.commit();
     }
 
     void import_file(Console& console)
@@ -350,8 +386,8 @@ private:
 
     CLI::App* sessions_ = nullptr;
     std::vector<Action> actions_;
-    std::string name_, other_, file_, max_size_, database_;
-    bool json_ = false, list_ = false;
+    std::string name_, other_, file_, format_, max_size_, database_;
+    bool json_ = false, list_ = false, force_ = false;
 };
 
 } // namespace

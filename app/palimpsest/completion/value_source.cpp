@@ -32,6 +32,7 @@ const std::vector<Rule>& rules()
         {"policies show", "NAME", policies},
         {"sessions export", "FILE", any_file},
         {"sessions import", "FILE", any_file},
+        {"sessions transcript", "--output", {ValueKind::Files, {"md", "html", "json"}}},
         {"sessions import", "--name", {}},
         {"", "NAME", sessions},
         {"", "MODEL", models},

@@ -414,6 +414,15 @@ private Q_SLOTS:
         QCOMPARE(box->currentData().toString(), preferences.model.model);
     }
 
+    void an_export_gets_the_ending_of_its_format()
+    {
+        QCOMPARE(with_export_ending("a/b.palimpsest", ".palimpsest"), QString("a/b.palimpsest"));
+        QCOMPARE(with_export_ending("a/b.palimpsest", ".html"), QString("a/b.html"));
+        QCOMPARE(with_export_ending("a/v1.2", ".md"), QString("a/v1.2.md"));
+        QCOMPARE(with_export_ending("a/b.json", ".palimpsest"), QString("a/b.json"));
+        QCOMPARE(with_export_ending("a/b", ".palimpsest"), QString("a/b.palimpsest"));
+    }
+
     void the_open_dialog_offers_only_readable_formats()
     {
         Stage stage;
