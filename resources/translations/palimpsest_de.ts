@@ -420,7 +420,7 @@
     </message>
     <message>
         <source>Add a &amp;folder to the library…</source>
-        <translation>Einen Ord&amp;ner in die Bibliothek aufnehmen…</translation>
+        <translation>Einen Or&amp;dner in die Bibliothek aufnehmen…</translation>
     </message>
     <message>
         <source>Store all documents of a folder, to read and search them later</source>

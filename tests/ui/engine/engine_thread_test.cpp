@@ -178,6 +178,15 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     begin(QStringLiteral("Ashford"));
     const QString file = folder_.filePath(QStringLiteral("out.palimpsest"));
     engine_->export_session(QStringLiteral("Ashford"), file);
+    const QString page = folder_.filePath(QStringLiteral("out.html"));
+    engine_->export_session(QStringLiteral("Ashford"), page);
+    QVERIFY(wait_until_idle());
+    QFile transcript(page);
+    QVERIFY(transcript.open(QIODevice::ReadOnly) && transcript.readAll().contains("<h1 dir=\"auto\">Ashford</h1>"));
+    engine_->export_session(QStringLiteral("Ashford"), page); // it is there already
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QStringLiteral("PAL-DISK-03"));
+    told_->failures.clear();
     engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("twin"));
     engine_->remove_session(QStringLiteral("Ashford"));
     QVERIFY(wait_until_idle());

@@ -198,6 +198,9 @@ TEST_CASE("a branch and an exported session keep what was read again")
 
     const auto file = tested.folder() / "exported.db";
     export_session(tested.store().database, session.id(), file);
+    for (const SessionInfo& info :
+         tested.store().conversations.list()) // so that the document is not there any more
+        CHECK_FALSE(tested.store().conversations.remove(info.id));
     CHECK(import_session(tested.store().database, file, "imported") == "imported");
     StoredSession& imported = tested.open("imported", rereading(RereadMode::Auto));
     const auto copied = tested.messages();
