@@ -109,6 +109,7 @@ void Library::sweep()
 
 void Library::keep(int64_t document)
 {
+    get(document);
     db_.transaction([&] {
         auto insert = db_.statement("INSERT OR IGNORE INTO library(document, added_ms) VALUES(?, ?)");
         insert.bind(1, document);
@@ -119,14 +120,19 @@ void Library::keep(int64_t document)
 
 std::optional<Error> Library::stop_keeping(std::span<const int64_t> documents)
 {
-    return erase(db_, [&] {
+    db_.transaction([&] {
         for (const int64_t document : documents) {
             auto remove = db_.statement("DELETE FROM library WHERE document = ?");
             remove.bind(1, document);
             remove.exec();
         }
-        delete_documents(db_, std::string("complete = 1 AND ") + is_unused_document);
     });
+    const std::string unused = std::string("complete = 1 AND ") + is_unused_document;
+    const bool has_unused = db_.guarded([&] {
+        return db_.sql().execAndGet("SELECT EXISTS(SELECT 1 FROM documents WHERE " + unused + ")").getInt() != 0;
+    });
+    if (!has_unused) return std::nullopt;
+    return erase(db_, [&] { delete_documents(db_, unused); });
 }
 
 std::vector<std::string> Library::sessions_of(int64_t document)
@@ -136,14 +142,53 @@ std::vector<std::string> Library::sessions_of(int64_t document)
         document);
 }
 
-std::vector<DocumentInfo> Library::with_source_bytes(const std::string& tokenizer, int64_t bytes)
+std::map<int64_t, std::vector<std::string>> Library::sessions_of_all()
+{
+    return db_.guarded([&] {
+        std::map<int64_t, std::vector<std::string>> all;
+        auto query =
+            db_.statement("SELECT DISTINCT document, name FROM stream JOIN sessions ON sessions.id = session "
+                          "WHERE document NOT NULL ORDER BY document, name");
+        while (query.executeStep())
+            all[query.getColumn(0).getInt64()].push_back(query.getColumn(1).getString());
+        return all;
+    });
+}
+
+void Library::set_making(int64_t document, const Making& making)
+{
+    db_.transaction([&] {
+        auto insert =
+            db_.statement("INSERT OR REPLACE INTO made_here(document, first_text, parser) VALUES(?, ?, ?)");
+        insert.bind(1, document);
+        insert.bind(2, making.first_text ? 1 : 0);
+        insert.bind(3, making.parser);
+        insert.exec();
+    });
+}
+
+std::optional<Library::Making> Library::making(int64_t document)
+{
+    return db_.guarded([&]() -> std::optional<Making> {
+        auto query = db_.statement("SELECT first_text, parser FROM made_here WHERE document = ?");
+        query.bind(1, document);
+        if (!query.executeStep()) return std::nullopt;
+        return Making{.first_text = query.getColumn(0).getInt() != 0, .parser = query.getColumn(1).getInt64()};
+    });
+}
+
+std::vector<DocumentInfo> Library::made_so(const std::string& tokenizer, int64_t source_bytes, const Making& making)
 {
     return db_.guarded([&] {
         std::vector<DocumentInfo> all;
         auto query =
-            db_.statement(PALIMPSEST_SELECT_DOCUMENTS "AND tokenizer = ? AND source_bytes = ? ORDER BY id");
-        query.bind(1, tokenizer);
-        query.bind(2, bytes);
+            db_.statement(PALIMPSEST_SELECT_DOCUMENTS
+                          "AND source_bytes = ? AND tokenizer = ? AND id IN (SELECT document FROM made_here "
+                          "WHERE first_text = ? AND parser = ?) ORDER BY id");
+        query.bind(1, source_bytes);
+        query.bind(2, tokenizer);
+        query.bind(3, making.first_text ? 1 : 0);
+        query.bind(4, making.parser);
         while (query.executeStep())
             all.push_back(document_info(query));
         return all;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,14 +51,25 @@ public:
     std::vector<DocumentInfo> list();
     void remove(int64_t document);
 
-    // Adds a document to the library, so that it stays without sessions; no effect if it is there.
+    // Adds a document to the library, so that it stays without sessions; no effect if it is in it. Throws Error
+    // (NotFound, PAL-DOC-00).
     void keep(int64_t document);
-    // Takes documents out of the library, and deletes those that no session uses permanently, as erase does.
+    // Takes documents out of the library. Deletes those that no session uses permanently, as erase does.
     std::optional<Error> stop_keeping(std::span<const int64_t> documents);
-    // Names of the sessions whose streams have the document, in alphabetical order.
+    // Names of the sessions whose streams have a document, in alphabetical order; of one, or of all documents.
     std::vector<std::string> sessions_of(int64_t document);
-    // Complete documents with these token ids whose source file had this size, oldest first.
-    std::vector<DocumentInfo> with_source_bytes(const std::string& tokenizer, int64_t bytes);
+    std::map<int64_t, std::vector<std::string>> sessions_of_all();
+    // How a document was made here from its file; nullopt: by an older version, or elsewhere.
+    struct Making {
+        bool first_text =
+            false;          // its ids are those of a text that begins its stream, and would be others elsewhere
+        int64_t parser = 0; // version of what made the text of the file
+        bool operator==(const Making&) const = default;
+    };
+    void set_making(int64_t document, const Making& making);
+    std::optional<Making> making(int64_t document);
+    // Complete documents with ids of this model that were made so, from files of this size, oldest first.
+    std::vector<DocumentInfo> made_so(const std::string& tokenizer, int64_t source_bytes, const Making& making);
     // Another file with the same content; without effect for one that is known.
     void add_source(int64_t document, const std::string& source);
     std::vector<std::string> sources(int64_t document); // DocumentInfo::source first

@@ -269,6 +269,16 @@ CREATE TABLE library(
     document INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
     added_ms INTEGER NOT NULL) STRICT;
 
+-- Documents that were made here from a file: they are taken for every file of this content (documents.source_bytes,
+-- source_hash). An imported document says of itself what it likes, and has no row.
+CREATE TABLE made_here(
+    document   INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+    first_text INTEGER NOT NULL, -- 1: its ids are those of a text that begins its stream, and would be others elsewhere
+    parser     INTEGER NOT NULL) STRICT; -- version of what made the text of the file
+
+CREATE INDEX documents_of_size ON documents(source_bytes);
+CREATE INDEX stream_of_document ON stream(document);
+
 -- Further files with the content of a document, which were read without being stored again.
 CREATE TABLE further_sources(
     document INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
@@ -277,6 +287,7 @@ CREATE TABLE further_sources(
 )sql",
      .as_read = R"sql(
 CREATE TEMP VIEW library AS SELECT 0 AS document, 0 AS added_ms WHERE 0;
+CREATE TEMP VIEW made_here AS SELECT 0 AS document, 0 AS first_text, 0 AS parser WHERE 0;
 CREATE TEMP VIEW further_sources AS SELECT 0 AS document, '' AS source WHERE 0;
 )sql"}};
 

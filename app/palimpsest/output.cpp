@@ -1,5 +1,6 @@
 #include "app/palimpsest/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -57,6 +58,14 @@ std::string visible(std::string_view text)
         }
     }
     return out;
+}
+
+std::string row_text(std::string_view text)
+{
+    std::string line = visible(text);
+    std::ranges::replace_if(
+        line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return line;
 }
 
 std::string utc(int64_t milliseconds)

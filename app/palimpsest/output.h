@@ -13,6 +13,9 @@ namespace palimpsest::app {
 // REQUIRES: complete UTF-8 characters.
 std::string visible(std::string_view text);
 
+// The same in one line, for a table: line feeds and tabs become spaces.
+std::string row_text(std::string_view text);
+
 std::string utc(int64_t milliseconds); // since 1970: "2026-11-27 15:30 UTC"
 
 // Writes one JSON document and a line feed. Invalid UTF-8 becomes U+FFFD.

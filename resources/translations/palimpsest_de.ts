@@ -1169,6 +1169,17 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
             <numerusform>%n konnten nicht gelesen werden, das erste, weil: %1</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n other file(s) in the folders were left out.</source>
+        <translation>
+            <numerusform>%n andere Datei in den Ordnern wurde ausgelassen.</numerusform>
+            <numerusform>%n andere Dateien in den Ordnern wurden ausgelassen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 cannot be read.</source>
+        <translation>%1 kann nicht gelesen werden.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::FileDialogs</name>

@@ -54,6 +54,13 @@
             <numerusform>%n could not be read, the first because: %1</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n other file(s) in the folders were left out.</source>
+        <translation>
+            <numerusform>%n other file in the folders was left out.</numerusform>
+            <numerusform>%n other files in the folders were left out.</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::FindBar</name>

@@ -65,7 +65,7 @@ public:
             if (stop_.stop_requested()) return;
             if (entry.is_directory(failed)) {
                 if (!entry.is_symlink(failed)) look_into(entry.path());
-            } else {
+            } else if (entry.is_regular_file(failed)) {
                 take(entry.path());
             }
         }

@@ -1,6 +1,7 @@
 #include "storage/session/document_storer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <vector>
 
@@ -14,6 +15,16 @@ namespace palimpsest::storage {
 namespace {
 
 namespace fs = std::filesystem;
+
+// To be raised when a file would be read into another text, sections or pages than before.
+constexpr int64_t parser_version = 1;
+
+std::string lower_extension(const std::string& name)
+{
+    std::string extension = fs::path(name).extension().string();
+    std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+    return extension;
+}
 
 [[noreturn]] void throw_stopped(const std::string& title)
 {
@@ -41,37 +52,42 @@ StoredDocument DocumentStorer::store(Document& document)
     }
     const int64_t id = import(document);
     DocumentInfo info = store_.library.get(id);
-    if (info.tokens > 0) return {.info = std::move(info)};
-    store_.library.remove(id);
-    throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(document.name()), Text("it has no text"),
-                Text("give a document with text"));
+    if (info.tokens == 0) {
+        store_.library.remove(id);
+        throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(document.name()),
+                    Text("it has no text"), Text("give a document with text"));
+    }
+    if (!document.is_stream()) store_.library.set_making(id, making());
+    return {.info = std::move(info)};
 }
 
 // The extension decides how headings are found.
 std::optional<DocumentInfo> DocumentStorer::same_file(const Document& document)
 {
     if (!document.total_bytes() || document.is_stream()) return std::nullopt;
-    const auto stored =
-        store_.library.with_source_bytes(model_.fingerprint(), static_cast<int64_t>(*document.total_bytes()));
-    const auto same = std::ranges::find_if(stored, [&](const DocumentInfo& info) {
-        return fs::path(info.source).extension() == fs::path(document.name()).extension() &&
-               document.has_source(info.source_bytes, info.source_hash) && has_same_beginning(info);
-    });
-    return same == stored.end() ? std::nullopt : std::optional(*same);
+    for (DocumentInfo& stored :
+         store_.library.made_so(model_.fingerprint(), static_cast<int64_t>(*document.total_bytes()), making()))
+        if (lower_extension(stored.source) == lower_extension(document.name()) &&
+            document.has_source(stored.source_bytes, stored.source_hash) && is_intact(stored))
+            return std::move(stored);
+    return std::nullopt;
 }
 
-// Whether the first ids are those that the text has where it is, or is not, the first of its stream.
-bool DocumentStorer::has_same_beginning(const DocumentInfo& stored)
+bool DocumentStorer::is_intact(const DocumentInfo& stored)
+try {
+    store_.library.verify(stored.id);
+    return true;
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::DamagedDocument) throw;
+    listener_.note(Text("what is stored of {0} is damaged; it is stored anew", printable(stored.title)));
+    return false;
+}
+
+Library::Making DocumentStorer::making() const
 {
-    constexpr size_t bytes = 1024, ids = 8;
-    const std::string text = store_.library.text(stored.id, 0, bytes);
-    std::vector<engine::EncodedToken> tokens;
-    engine::DocumentEncoder encoder(require_tokenizer(model_), first_text_);
-    encoder.push(text, tokens);
-    if (tokens.empty() && stored.bytes <= bytes) encoder.finish(tokens);
-    tokens.resize(std::min(tokens.size(), ids));
-    return std::ranges::equal(tokens, store_.library.ids(stored.id, 0, tokens.size()), {},
-                              &engine::EncodedToken::id);
+    const engine::Tokenizer& tokenizer = require_tokenizer(model_);
+    const bool matters = tokenizer.encode("a", true) != tokenizer.encode("a", false);
+    return {.first_text = matters && first_text_, .parser = parser_version};
 }
 
 int64_t DocumentStorer::import(Document& document)
@@ -87,14 +103,20 @@ int64_t DocumentStorer::import(Document& document)
     return *id;
 }
 
+// A document that was not made here is taken as it is.
 StoredDocument DocumentStorer::store_copy(const DocumentInfo& stored)
 {
-    if (stored.tokenizer == model_.fingerprint()) return {.info = stored, .is_new = false};
-    for (DocumentInfo& copy : store_.library.with_source_bytes(model_.fingerprint(), stored.source_bytes))
-        if (stored.source_bytes >= 0 && copy.source_hash == stored.source_hash && copy.bytes == stored.bytes &&
-            has_same_beginning(copy))
-            return {.info = std::move(copy), .is_new = false};
-    return {.info = store_.library.get(import_text_of(stored))};
+    const auto made = store_.library.making(stored.id);
+    const Library::Making wanted{.first_text = making().first_text, .parser = made ? made->parser : 0};
+    if (stored.tokenizer == model_.fingerprint() && (!made || made->first_text == wanted.first_text))
+        return {.info = stored, .is_new = false};
+    if (made)
+        for (DocumentInfo& copy : store_.library.made_so(model_.fingerprint(), stored.source_bytes, wanted))
+            if (copy.source_hash == stored.source_hash && copy.bytes == stored.bytes && is_intact(copy))
+                return {.info = std::move(copy), .is_new = false};
+    const int64_t id = import_text_of(stored);
+    if (made) store_.library.set_making(id, wanted);
+    return {.info = store_.library.get(id)};
 }
 
 int64_t DocumentStorer::import_text_of(const DocumentInfo& stored)
@@ -104,9 +126,11 @@ int64_t DocumentStorer::import_text_of(const DocumentInfo& stored)
     StructureFinder structure(library.sections(stored.id), library.pages(stored.id));
     engine::DocumentEncoder encoder(require_tokenizer(model_), first_text_);
     std::vector<engine::EncodedToken> tokens;
+    uint64_t bytes = 0;
     for (int64_t i = 0;; ++i) {
         const std::string text = library.text_block(stored.id, i);
         if (text.empty()) break;
+        bytes += text.size();
         if (!may_go_on()) throw_stopped(stored.title);
         tokens.clear();
         encoder.push(text, tokens);
@@ -114,6 +138,7 @@ int64_t DocumentStorer::import_text_of(const DocumentInfo& stored)
         import.add_tokens(tokens);
         structure.push(text, tokens);
     }
+    if (bytes != stored.bytes) refuse_damaged_document(stored.id);
     tokens.clear();
     encoder.finish(tokens);
     import.add_tokens(tokens);

@@ -30,17 +30,18 @@ public:
     {
     }
 
-    // Reads a document to its end and stores it, unless the same content is stored; then its file is read once, to
-    // hash it. Content is the same if size, hash and file name extension are. Throws Error: EmptyDocument, or as
-    // Document::next; Interrupted.
+    // Reads a document to its end and stores it, unless it was stored here from a file with the same size, hash and
+    // extension, with the same ids, by this version of the parsers, and is undamaged; then the file is read once,
+    // to hash it. Throws Error: EmptyDocument, or as Document::next; Interrupted.
     StoredDocument store(Document& document);
-    // Stores a further copy of a document with the ids of this model, from its stored text; returns the document
-    // itself if it has them.
+    // Stores a further copy of a document with the ids of this model at this place in a stream, from its stored
+    // text; returns the document itself if it has them. Throws Error (Failed, PAL-DOC-05) if it is damaged.
     StoredDocument store_copy(const DocumentInfo& stored);
 
 private:
     std::optional<DocumentInfo> same_file(const Document& document);
-    bool has_same_beginning(const DocumentInfo& stored);
+    bool is_intact(const DocumentInfo& stored);
+    Library::Making making() const;
     int64_t import(Document& document);
     int64_t import_text_of(const DocumentInfo& stored);
     bool may_go_on() const { return !listener_.stop().stop_requested(); }

@@ -57,7 +57,8 @@ void SessionDocuments::read_now(Document& document, bool more_follow)
     finish_going_back();
     if (context_.is_half_read()) {
         const DocumentInfo stored = context_.store.library.get(context_.stream.last_document()->id);
-        const bool is_it = document.total_bytes() && has_source(stored.id, source_of(document));
+        const bool is_it =
+            document.total_bytes() && (stored.source == source_of(document) || is_copy(document, stored));
         pin_requests_.look_for(context_.stream.parts(), is_it && !more_follow);
         if (!document.total_bytes() && stored.source == "-") finished_pipe_ = stored;
         continue_last(is_it && !is_as_stored(document, stored));
@@ -123,34 +124,41 @@ void SessionDocuments::continue_last(bool file_has_changed)
     feeder_.feed_document(document.id, read, left, feeder_.usual(), &progress);
 }
 
-bool SessionDocuments::has_source(int64_t document, const std::string& source) const
-{
-    const auto sources = context_.store.library.sources(document);
-    return std::ranges::find(sources, source) != sources.end();
-}
-
-// Whether the session has the present content of the file, perhaps of a copy; then the file is known as one. A pipe
-// cannot be recognised.
+// Whether the session has the present content of the file, perhaps of a copy of it. A pipe cannot be recognised.
 bool SessionDocuments::was_read(const Document& document) const
 {
     if (!document.total_bytes()) return false;
-    const std::string source = source_of(document);
     bool has_changed = false;
     for (const StreamPart& part : context_.stream.parts()) {
         if (!document_in(part)) continue;
         const DocumentInfo stored = context_.store.library.get(document_in(part)->id);
-        const bool is_its_file = has_source(stored.id, source), may_be_copy = stored.source_bytes >= 0;
-        if (!is_its_file && (!may_be_copy || stored.source == "-")) continue;
-        if (is_as_stored(document, stored)) {
-            context_.store.library.add_source(stored.id, source);
-            return true;
-        }
+        const bool is_its_file = stored.source == source_of(document);
+        if (is_its_file ? is_as_stored(document, stored) : is_copy(document, stored)) return true;
         has_changed = has_changed || is_its_file;
     }
     if (!has_changed) return false;
     throw Error(ErrorKind::Failed, ErrorCode::ChangedDocument, Text::escaped(document.name()),
                 Text("it has changed since it was read into session '{0}'", printable(context_.info.name)),
                 Text("read it into another {0}, or {1}", Setting::Session, Step::ReadAgain));
+}
+
+// Whether another file has the content of a stored one.
+bool SessionDocuments::is_copy(const Document& document, const DocumentInfo& stored) const
+{
+    return document.total_bytes() && stored.source_bytes >= 0 && stored.source != "-" &&
+           document.has_source(stored.source_bytes, stored.source_hash);
+}
+
+// Whether the stream has a document that was read from the same file content.
+bool SessionDocuments::has_content_of(const DocumentInfo& wanted) const
+{
+    return std::ranges::any_of(context_.stream.parts(), [&](const StreamPart& part) {
+        if (!document_in(part)) return false;
+        if (document_in(part)->id == wanted.id) return true;
+        const DocumentInfo there = context_.store.library.get(document_in(part)->id);
+        return wanted.source_bytes >= 0 && there.source_bytes == wanted.source_bytes &&
+               there.source_hash == wanted.source_hash && there.bytes == wanted.bytes;
+    });
 }
 
 bool SessionDocuments::is_as_stored(const Document& document, const DocumentInfo& stored) const
@@ -165,7 +173,7 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
 {
     SessionStream& stream = context_.stream;
     Library& library = context_.store.library;
-    const auto [added, is_new] = storer().store(document);
+    const auto [added, is_new] = storer(stream.empty()).store(document);
     if (finished_pipe_ && added.source_bytes == finished_pipe_->source_bytes &&
         added.source_hash == finished_pipe_->source_hash) {
         if (is_new) library.remove(added.id);
@@ -191,18 +199,29 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
     return part;
 }
 
-DocumentStorer SessionDocuments::storer() const
+DocumentStorer SessionDocuments::storer(bool begins_stream) const
 {
-    const bool is_first_text = context_.stream.empty() && framing_.chat_template().document_is_first_text();
+    const bool is_first_text = begins_stream && framing_.chat_template().document_is_first_text();
     return {context_.store, *context_.model, is_first_text, context_.listener};
 }
 
 void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
 {
+    read_on();
     std::vector<DocumentInfo> stored;
-    for (const int64_t document : documents)
-        stored.push_back(storer().store_copy(context_.store.library.get(document)).info);
-    read_with_fallback([&] { read_stored_now(stored); });
+    try {
+        for (const int64_t document : documents) {
+            const DocumentInfo wanted = context_.store.library.get(document);
+            if (!context_.options.again && has_content_of(wanted))
+                context_.listener.note(Text("{0} was read into this session before", wanted.title));
+            else
+                stored.push_back(storer(context_.stream.empty() && stored.empty()).store_copy(wanted).info);
+        }
+        if (!stored.empty()) read_with_fallback([&] { read_stored_now(stored); });
+    } catch (...) {
+        discard_if_new();
+        throw;
+    }
 }
 
 // Appends all documents to the stream before reading the first, so that none can be removed from the library

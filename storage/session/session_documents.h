@@ -39,10 +39,11 @@ private:
     void continue_last(bool file_has_changed);
     void finish_going_back();
     std::optional<StreamDocument> add(Document& document, bool more_follow);
-    DocumentStorer storer() const;
+    DocumentStorer storer(bool begins_stream) const;
     void discard_if_new();
     void skip(const Document& document, bool more_follow); // it was read before
-    bool has_source(int64_t document, const std::string& source) const;
+    bool is_copy(const Document& document, const DocumentInfo& stored) const;
+    bool has_content_of(const DocumentInfo& wanted) const;
     bool was_read(const Document& document) const;
     bool is_as_stored(const Document& document, const DocumentInfo& stored) const;
 

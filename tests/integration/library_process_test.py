@@ -106,10 +106,13 @@ class LibraryTest(SessionTest):
         self.run_command("read", "--document", "chapter 10", "--document", "The Harbour", "--session", "s", *SMALL)
         self.assertEqual([d["title"] for d in self.document("sessions", "show", "s")["documents"]],
                          ["chapter 10", "The Harbour"])
+        self.fails(3, "PAL-DB-00", "library", "rm", "chapter 10", "--db", os.path.join(self.folder, "none.db"))
         said = self.run_command("library", "rm", "chapter 10", "chapter 2").stderr.decode()
+        self.assertIn("chapter 2: deleted for good", said)
         self.assertIn("chapter 10 stays stored for session 's'", said)
-        self.assertEqual([(d["title"], d["in_library"]) for d in self.listed()],
-                         [("chapter 10", False), ("The Harbour", True)])
+        # The session's second document has other ids than one that begins a session, so it is a copy of its own.
+        self.assertEqual([(d["title"], d["in_library"], d["sessions"]) for d in self.listed()],
+                         [("chapter 10", False, ["s"]), ("The Harbour", True, []), ("The Harbour", False, ["s"])])
         self.assertIn("but of a session", self.fails(1, "PAL-DOC-00", "library", "rm", "chapter 10"))
         self.run_command("sessions", "rm", "s")
         self.assertEqual([d["title"] for d in self.listed()], ["The Harbour"])
@@ -124,11 +127,58 @@ class LibraryTest(SessionTest):
     def test_a_document_of_another_model_is_tokenized_again(self):
         self.run_command("library", "add", os.path.join(self.books, "chapter 2.txt"), *WITH_MODEL)
         other = os.path.join(os.path.dirname(MODEL), "llama3-scaled.f16.gguf")
+        alone = os.path.join(self.folder, "alone.db")
         self.run_command("read", "--document", "chapter 2", "--session", "s", "--model", other, *SMALL[2:])
-        self.run_command("read", os.path.join(self.books, "chapter 2.txt"), "--session", "t", "--model", other, *SMALL[2:])
-        self.assertEqual(self.state("s"), self.state("t"))
-        documents = self.listed()
-        self.assertEqual([d["sessions"] for d in documents], [[], ["s", "t"]])
+        self.run_command("read", os.path.join(self.books, "chapter 2.txt"), "--session", "s", "--model", other, *SMALL[2:],
+                         "--db", alone)
+        self.assertEqual(self.state("s"), self.state("s", alone))
+        self.assertEqual([d["sessions"] for d in self.listed()], [[], ["s"]])
+        self.library("show", "chapter 2")  # copies for two models have one name
+        self.assertEqual(self.library("search", "second chapter")["passages_found"], 1)
+
+    def test_stored_documents_are_read_as_their_files_would_be(self):
+        names = [os.path.join(self.books, name) for name in ("chapter 10.txt", "chapter 2.txt")]
+        alone = os.path.join(self.folder, "alone.db")
+        self.run_command("read", *names, "--session", "s", *SMALL, "--db", alone)
+        self.run_command("library", "add", *reversed(names), *WITH_MODEL)
+        self.run_command("read", "--document", "chapter 10", "--document", "chapter 2", "--session", "s", *SMALL)
+        self.assertEqual(self.state("s"), self.state("s", alone))
+        self.run_command("read", "--document", "chapter 2", "--session", "s")
+        self.assertEqual(self.state("s"), self.state("s", alone))
+
+    def test_a_title_that_is_another_documents_number_is_not_guessed(self):
+        self.write("1.txt", "one\n" + text(60, 1))
+        self.write("2.txt", "two\n" + text(60, 2))
+        self.run_command("library", "add", os.path.join(self.books, "2.txt"), os.path.join(self.books, "1.txt"), *WITH_MODEL)
+        self.assertIn("it is the number of", self.fails(2, "PAL-OPTION-03", "library", "rm", "2"))
+        self.run_command("library", "rm", os.path.join(self.books, "2.txt"))
+        self.assertEqual([d["title"] for d in self.listed()], ["1"])
+
+    def test_what_is_shown_is_one_line_for_each_document_and_controls_nothing(self):
+        self.write("one\n9\tfake.txt", "one\n" + text(60, 1))
+        self.run_command("library", "add", os.path.join(self.books, "one\n9\tfake.txt"), *WITH_MODEL)
+        connection = sqlite3.connect(self.database)
+        with connection:
+            connection.execute("INSERT INTO metadata(document, format, author, language) SELECT id, ?, ?, '' FROM documents",
+                               ("TXT\x1b]0;owned\x07", "a\nb"))
+        connection.close()
+        for command in (["list"], ["show", "1"]):
+            shown = self.run_command("library", *command).stdout
+            self.assertNotIn(b"\x1b", shown)
+            self.assertNotIn(b"\x07", shown)
+        self.assertEqual(len(self.run_command("library", "list").stdout.splitlines()), 1)
+
+    def test_a_search_says_what_it_leaves_out(self):
+        self.run_command("library", "add", self.books, *WITH_MODEL)
+        for name in ("a", "b", "c"):
+            self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "2", stdin=b"a zebra?\n")
+        found = self.library("search", "zebra", "--limit", "2")
+        self.assertEqual((len(found["messages"]), found["messages_found"]), (2, 3))
+        said = self.run_command("library", "search", "zebra", "--limit", "2").stderr.decode()
+        self.assertIn("2 of 3 messages are shown", said)
+        said = self.run_command("library", "search", "tenth elm").stderr.decode()
+        self.assertIn("no passage has all of the words", said)
+        self.fails(2, "PAL-OPTION-03", "library", "search", "!!!")
 
     def test_two_documents_of_one_title_need_a_number(self):
         self.write("old/chapter 2.txt", "another second chapter\n")
@@ -136,16 +186,18 @@ class LibraryTest(SessionTest):
         self.assertIn("several documents have this title", self.fails(2, "PAL-OPTION-03", "library", "show", "chapter 2"))
 
     def test_an_addition_that_is_stopped_goes_on_later(self):
-        os.mkfifo(os.path.join(self.books, "chapter 11.txt"))  # waits for a writer
-        process = self.start("library", "add", self.books, *WITH_MODEL)
+        pipe = os.path.join(self.books, "chapter 11.txt")
+        os.mkfifo(pipe)  # waits for a writer; in a folder it would be left out
+        names = [os.path.join(self.books, name) for name in ("chapter 2.txt", "chapter 10.txt")]
+        process = self.start("library", "add", *names, pipe, os.path.join(self.books, "old"), *WITH_MODEL)
         line = process.stderr.readline() + process.stderr.readline()
         self.assertIn(b"[2/4] chapter 10: added", line)
-        with open(os.path.join(self.books, "chapter 11.txt"), "wb") as writer:  # it is being read now
+        with open(pipe, "wb"):  # it is being read now
             process.send_signal(signal.SIGINT)
             _, rest = process.communicate(timeout=PATIENCE)
             self.assertIn(b"stopped after 2 of 4 files, which are stored", rest)
         self.assertEqual(process.returncode, 130)
-        os.remove(os.path.join(self.books, "chapter 11.txt"))
+        os.remove(pipe)
         self.assertEqual([d["added"] for d in self.library("add", self.books, *WITH_MODEL)["documents"]],
                          [False, False, True])
 

@@ -430,6 +430,8 @@ void Areas::mark_sources(std::vector<Highlight> sources, const QString& note)
 void Areas::show_hit(const SearchHit& hit)
 {
     if (reads(hit)) return hit.document != 0 ? show_found(hit) : show_said(hit);
+    const bool is_awaited = awaited_ && hit.session.isEmpty() && awaited_->hit.document == hit.document;
+    if (is_awaited) return void(awaited_->hit = hit); // its document is being read already
     awaited_ = {hit, hit.session.isEmpty() ? bench_->begin_session_about(hit.document)
                                            : bench_->engine().open_session(hit.session)};
 }

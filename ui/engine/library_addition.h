@@ -13,10 +13,10 @@
 namespace palimpsest::ui {
 
 // Returns a sentence: how many documents were added, were there before, or could not be read, and why the first of
-// these. `progress`: called after each file with the share that is done. Throws Error (NotFound) if there is no
-// document in the folders, and as LibraryAddition::add; what was added before stays.
+// these. `progress`: called after each file with the share that is done, and whether it was added. Throws Error
+// (NotFound) if there is no document in the folders, and as LibraryAddition::add; what was added before stays.
 QString add_to_library(storage::Store& store, const std::shared_ptr<const engine::Model>& model,
                        storage::Listener& listener, const QStringList& paths,
-                       const std::function<void(double)>& progress);
+                       const std::function<void(double share, bool is_new)>& progress);
 
 } // namespace palimpsest::ui

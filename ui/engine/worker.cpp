@@ -612,11 +612,11 @@ void EngineThread::Worker::change_policy(const NewSession& request, bool from_th
 void EngineThread::Worker::add_to_library(const QStringList& paths)
 {
     ensure_model();
-    const auto show = [this](double share) {
+    const auto show = [this](double share, bool is_new) {
         loop_.run_interleaved();
         frames_.set_share(share);
         frames_.publish_frame_if_due();
-        Q_EMIT owner_.library_changed();
+        if (is_new) Q_EMIT owner_.library_changed();
     };
     Q_EMIT owner_.noted(ui::add_to_library(database_.store(), model_.model(), *this, paths, show));
 }

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <tuple>
 
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
@@ -89,6 +91,7 @@ private:
     void add(Console& console)
     {
         const auto found = storage::find_documents(names_, console.stop);
+        if (console.stop.stop_requested()) throw stopped(0, found.files.size());
         const auto model = load_chosen_model(common_, console);
         const auto store = open_store(database_, Access::Write, console.stop);
         ConsoleListener listener(console, common_.events);
@@ -122,11 +125,11 @@ private:
         if (!last.info)
             console.err << wording.of(sentence_of(*last.error)) << '\n';
         else if (last.is_new)
-            console.err << wording.of(Text("{0}: added, {1} tokens", visible(last.info->title),
+            console.err << wording.of(Text("{0}: added, {1} tokens", row_text(last.info->title),
                                            format_count(last.info->tokens)))
                         << '\n';
         else
-            console.err << wording.of(Text("{0}: is in the library already", visible(last.info->title))) << '\n';
+            console.err << wording.of(Text("{0}: is in the library already", row_text(last.info->title))) << '\n';
     }
 
     static void name_what_was_left_out(const storage::FoundDocuments& found, Console& console)
@@ -150,7 +153,7 @@ private:
                 continue;
             }
             documents.push_back({{"file", addition.file}, {"added", addition.is_new}});
-            documents.back().update(summary(store, *addition.info));
+            documents.back().update(summary(store, *addition.info, store.library.sessions_of(addition.info->id)));
         }
         write_json(console.out, {{"schema", "palimpsest.library-addition/1"},
                                  {"documents", documents},
@@ -176,7 +179,7 @@ private:
 
     // ---- list and show
 
-    static ordered_json summary(Store& store, const DocumentInfo& d)
+    static ordered_json summary(Store& store, const DocumentInfo& d, const std::vector<std::string>& sessions)
     {
         return {{"document", d.id},
                 {"title", d.title},
@@ -190,21 +193,23 @@ private:
                 {"model", d.tokenizer},
                 {"stored", utc(d.created_ms)},
                 {"in_library", d.kept_ms > 0},
-                {"sessions", store.library.sessions_of(d.id)}};
+                {"sessions", sessions}};
     }
 
     void list(Console& console)
     {
         const auto store = open_store(database_, Access::Read);
         ordered_json all = ordered_json::array();
+        auto sessions = store->library.sessions_of_all();
         for (const DocumentInfo& document : store->library.list())
-            all.push_back(summary(*store, document));
+            all.push_back(summary(*store, document, sessions[document.id]));
         if (common_.json) return write_json(console.out, {{"schema", "palimpsest.library/1"}, {"documents", all}});
         for (const ordered_json& d : all) {
             const std::string author = d["author"], format = d["format"];
-            console.out << d["document"] << '\t' << visible(d["title"].get<std::string>()) << '\t'
-                        << visible(author) << '\t' << (format.empty() ? console.wording.of(Text("text")) : format)
-                        << '\t' << console.wording.of(Text("{0} tokens", format_count(d["tokens"]))) << '\t'
+            console.out << d["document"] << '\t' << row_text(d["title"].get<std::string>()) << '\t'
+                        << row_text(author) << '\t'
+                        << (format.empty() ? console.wording.of(Text("text")) : row_text(format)) << '\t'
+                        << console.wording.of(Text("{0} tokens", format_count(d["tokens"]))) << '\t'
                         << console.wording.of(place_of(d)) << '\n';
         }
     }
@@ -222,58 +227,28 @@ private:
         const auto store = open_store(database_, Access::Read);
         const DocumentInfo info = library_document(store->library, document_);
         ordered_json result = {{"schema", "palimpsest.library-document/1"}};
-        result.update(summary(*store, info));
+        result.update(summary(*store, info, store->library.sessions_of(info.id)));
         const auto report = storage::DocumentReport::of(store->library, info, 0);
         result["sections"] = report.json()["sections"];
         result["pages"] = report.pages.size();
         if (common_.json) return write_json(console.out, result);
         const auto line = [&](const Text& text) { console.out << console.wording.of(text) << '\n'; };
-        line(Text("{0}, number {1}, {2} tokens, {3} words, {4}", visible(info.title), info.id,
+        line(Text("{0}, number {1}, {2} tokens, {3} words, {4}", row_text(info.title), info.id,
                   format_count(info.tokens), format_count(info.words), place_of(result)));
-        if (!info.author.empty()) line(Text("author    {0}", visible(info.author)));
-        if (!info.language.empty()) line(Text("language  {0}", visible(info.language)));
-        if (!info.format.empty()) line(Text("format    {0}", info.format));
+        if (!info.author.empty()) line(Text("author    {0}", row_text(info.author)));
+        if (!info.language.empty()) line(Text("language  {0}", row_text(info.language)));
+        if (!info.format.empty()) line(Text("format    {0}", row_text(info.format)));
         if (!report.pages.empty()) line(Text("pages     {0}", format_count(report.pages.size())));
         for (const std::string& source : store->library.sources(info.id))
-            line(Text("file      {0}", visible(source)));
+            line(Text("file      {0}", row_text(source)));
         for (const std::string& session : store->library.sessions_of(info.id))
-            line(Text("session   {0}", visible(session)));
+            line(Text("session   {0}", row_text(session)));
         for (const storage::Section& section : report.sections)
             console.out << std::string(2 * static_cast<size_t>(std::clamp(section.level, 1, 6)), ' ')
-                        << visible(section.title) << '\n';
+                        << row_text(section.title) << '\n';
     }
 
     // ---- search
-
-    void search(Console& console)
-    {
-        ConsoleListener listener(console, false);
-        const auto all_documents = [](Store& store) {
-            std::vector<int64_t> documents;
-            for (const DocumentInfo& document : store.library.list())
-                documents.push_back(document.id);
-            return documents;
-        };
-        const auto store = open_indexed_store(database_, all_documents, nullptr, listener);
-        const storage::TextQuery query = storage::text_query(words_);
-        const auto hits = storage::search_passage_texts(store->database, query, all_documents(*store), limit_,
-                                                        [&] { return !console.stop.stop_requested(); });
-        if (!hits) throw storage::Interrupted{Text("stopped before anything was printed")};
-        const std::vector<MessageHit> messages = found_messages(*store, query);
-        if (common_.json) return print_json(*store, *hits, messages, console);
-        storage::PassagePlaces places(store->library);
-        for (const storage::TextHit& hit : hits->best)
-            console.out << console.wording.of(places.sentence(hit.passage)) << ":\n" << trimmed(hit.text) << "\n\n";
-        for (const MessageHit& hit : messages)
-            console.out << console.wording.of(Text("session {0}, {1}", visible(hit.session), utc(hit.created_ms)))
-                        << ":\n"
-                        << trimmed(hit.text) << "\n\n";
-        if (hits->best.empty() && messages.empty()) return write_note(console, false, Text("nothing was found"));
-        if (hits->passages > hits->best.size())
-            write_note(
-                console, false,
-                Text("{0} of {1} passages are shown; --limit shows more", hits->best.size(), hits->passages));
-    }
 
     struct MessageHit {
         std::string session;
@@ -281,22 +256,77 @@ private:
         bool is_answer;
         std::string text;
     };
+    struct FoundMessages {
+        std::vector<MessageHit> first{}; // at most limit_
+        uint64_t found = 0;
+    };
 
-    std::vector<MessageHit> found_messages(Store& store, const storage::TextQuery& query) const
+    void search(Console& console)
     {
-        std::vector<MessageHit> hits;
+        ConsoleListener listener(console, false);
+        const auto store = open_indexed_store(database_, searched, nullptr, listener);
+        const storage::TextQuery query = storage::text_query(words_);
+        if (query.is_empty())
+            throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim("WORDS"),
+                        Text("there is no word in '{0}'", printable(words_)), Text("give words to look for"));
+        const auto hits = storage::search_passage_texts(store->database, query, searched(*store), limit_,
+                                                        [&] { return !console.stop.stop_requested(); });
+        if (!hits) throw storage::Interrupted{Text("stopped before anything was printed")};
+        const FoundMessages messages = found_messages(*store, query, console.stop);
+        if (common_.json) return print_json(*store, *hits, messages, console);
+        storage::PassagePlaces places(store->library);
+        for (const storage::TextHit& hit : hits->best)
+            console.out << console.wording.of(places.sentence(hit.passage)) << ":\n" << trimmed(hit.text) << "\n\n";
+        for (const MessageHit& hit : messages.first)
+            console.out << console.wording.of(Text("session {0}, {1}", row_text(hit.session), utc(hit.created_ms)))
+                        << ":\n"
+                        << trimmed(hit.text) << "\n\n";
+        tell_what_is_missing(*hits, messages, console);
+    }
+
+    static void tell_what_is_missing(const storage::TextHits& hits, const FoundMessages& messages, Console& console)
+    {
+        const auto note = [&](const Text& text) { write_note(console, false, text); };
+        if (hits.best.empty() && messages.first.empty()) note(Text("nothing was found"));
+        if (!hits.best.empty() && !hits.has_all_terms)
+            note(Text("no passage has all of the words, so these have some of them"));
+        if (hits.passages > hits.best.size())
+            note(Text("{0} of {1} passages are shown; --limit shows more", hits.best.size(), hits.passages));
+        if (messages.found > messages.first.size())
+            note(Text("{0} of {1} messages are shown; --limit shows more", messages.first.size(), messages.found));
+        if (hits.unindexed > 0) note(Text("{0} documents could not be searched", hits.unindexed));
+    }
+
+    // Of the copies of a document with the ids of several models, the first.
+    static std::vector<int64_t> searched(Store& store)
+    {
+        std::vector<int64_t> documents;
+        std::set<std::tuple<int64_t, int64_t, std::string>> seen;
+        for (const DocumentInfo& d : store.library.list())
+            if (d.source_bytes < 0 || seen.emplace(d.source_bytes, d.source_hash, d.title).second)
+                documents.push_back(d.id);
+        return documents;
+    }
+
+    FoundMessages found_messages(Store& store, const storage::TextQuery& query, const std::stop_token& stop) const
+    {
+        FoundMessages all;
         for (const SessionInfo& session : store.conversations.list()) {
+            if (stop.stop_requested()) throw storage::Interrupted{Text("stopped before anything was printed")};
             const std::vector<Message> messages = store.conversations.messages(session.id);
             std::vector<std::string> texts;
             for (const Message& message : messages)
                 texts.push_back(message.damaged ? std::string() : message.text);
             const auto found = storage::found_in(query, texts);
-            for (size_t i = 0; i < messages.size() && hits.size() < limit_; ++i)
-                if (!found[i].empty())
-                    hits.push_back({session.name, messages[i].created_ms,
-                                    messages[i].role == storage::Role::Assistant, texts[i]});
+            for (size_t i = 0; i < messages.size(); ++i) {
+                if (found[i].empty()) continue;
+                ++all.found;
+                if (all.first.size() < limit_)
+                    all.first.push_back({session.name, messages[i].created_ms,
+                                         messages[i].role == storage::Role::Assistant, texts[i]});
+            }
         }
-        return hits;
+        return all;
     }
 
     static std::string trimmed(const std::string& text)
@@ -307,8 +337,7 @@ private:
         return shown;
     }
 
-    void print_json(Store& store, const storage::TextHits& hits, const std::vector<MessageHit>& found,
-                    Console& console) const
+    void print_json(Store& store, const storage::TextHits& hits, const FoundMessages& found, Console& console) const
     {
         storage::PassagePlaces places(store.library);
         ordered_json passages = ordered_json::array(), messages = ordered_json::array();
@@ -316,7 +345,7 @@ private:
             passages.push_back(places.json(hit.passage));
             passages.back()["text"] = hit.text;
         }
-        for (const MessageHit& hit : found)
+        for (const MessageHit& hit : found.first)
             messages.push_back({{"session", hit.session},
                                 {"role", hit.is_answer ? "assistant" : "user"},
                                 {"written", utc(hit.created_ms)},
@@ -328,6 +357,7 @@ private:
                                  {"has_all_words", hits.has_all_terms},
                                  {"documents_not_searched", hits.unindexed},
                                  {"messages", messages},
+                                 {"messages_found", found.found},
                                  {"version", PALIMPSEST_VERSION}});
     }
 
@@ -342,9 +372,12 @@ private:
             throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file_),
                         Text("it is there already"), Text("give a new file's name"));
         const auto write = [&](std::ostream& out) {
+            uint64_t bytes = 0;
             for (int64_t i = 0;; ++i) {
                 const std::string block = store->library.text_block(info.id, i);
+                if (block.empty() && bytes != info.bytes) storage::refuse_damaged_document(info.id);
                 if (block.empty()) return;
+                bytes += block.size();
                 if (console.stop.stop_requested()) throw storage::Interrupted{Text("stopped; nothing was written")};
                 out << block;
             }
@@ -366,32 +399,36 @@ private:
 
     void remove(Console& console)
     {
+        open_store(database_, Access::Read); // creates no database
         const auto store = open_store(database_, Access::Write);
         std::vector<DocumentInfo> removed;
-        for (const std::string& name : names_)
-            removed.push_back(library_document(store->library, name));
-        for (const DocumentInfo& document : removed)
-            if (document.kept_ms == 0)
-                throw Error(ErrorKind::Failed, ErrorCode::DocumentNotFound, title_of(document),
-                            Text("it is not in the library, but of a session"), Text(Step::RemoveSessions));
-        ordered_json documents = ordered_json::array();
         std::vector<int64_t> ids;
-        for (const DocumentInfo& document : removed) {
-            ids.push_back(document.id);
-            const auto sessions = store->library.sessions_of(document.id);
-            documents.push_back({{"document", document.id}, {"title", document.title}, {"sessions", sessions}});
-            if (!sessions.empty())
-                write_note(console, false,
-                           sessions.size() == 1 ? Text("{0} stays stored for session '{1}'",
-                                                       printable(document.title), printable(sessions[0]))
-                                                : Text("{0} stays stored for {1} sessions",
-                                                       printable(document.title), sessions.size()));
+        for (const std::string& name : names_) {
+            removed.push_back(library_document(store->library, name));
+            ids.push_back(removed.back().id);
+            if (removed.back().kept_ms == 0)
+                throw Error(ErrorKind::Failed, ErrorCode::DocumentNotFound, title_of(removed.back()),
+                            Text("it is not in the library, but of a session"), Text(Step::RemoveSessions));
         }
         const auto backup_error = store->library.stop_keeping(ids);
+        ordered_json documents = ordered_json::array();
+        for (const DocumentInfo& document : removed) {
+            const auto sessions = store->library.sessions_of(document.id);
+            documents.push_back({{"document", document.id}, {"title", document.title}, {"sessions", sessions}});
+            if (!common_.json) console.err << console.wording.of(removal_of(document, sessions)) << '\n';
+        }
         if (backup_error)
             write_note(console, false, Text("what is left has no backup now: {0}", sentence_of(*backup_error)));
         if (common_.json)
             write_json(console.out, {{"schema", "palimpsest.library-removal/1"}, {"documents", documents}});
+    }
+
+    static Text removal_of(const DocumentInfo& document, const std::vector<std::string>& sessions)
+    {
+        const std::string title = row_text(document.title);
+        if (sessions.empty()) return Text("{0}: deleted for good", title);
+        return sessions.size() == 1 ? Text("{0} stays stored for session '{1}'", title, row_text(sessions[0]))
+                                    : Text("{0} stays stored for {1} sessions", title, sessions.size());
     }
 
     static Text title_of(const DocumentInfo& document) { return Text("document '{0}'", printable(document.title)); }
