@@ -1,8 +1,24 @@
 #include "storage/session/library_addition.h"
 
+#include <algorithm>
+#include <array>
+
 #include "storage/session/session_framing.h"
 
 namespace palimpsest::storage {
+namespace {
+
+// Whether other files may fare better.
+bool is_about_the_file(ErrorCode code)
+{
+    constexpr std::array codes{ErrorCode::DocumentNotFound,    ErrorCode::UnreadableDocument,
+                               ErrorCode::UnsupportedDocument, ErrorCode::EmptyDocument,
+                               ErrorCode::DocumentTooLarge,    ErrorCode::ProtectedDocument,
+                               ErrorCode::MalformedDocument,   ErrorCode::ReaderFailed};
+    return std::ranges::find(codes, code) != codes.end();
+}
+
+} // namespace
 
 LibraryAddition::LibraryAddition(Store& store, const std::shared_ptr<const engine::Model>& model,
                                  Listener& listener)
@@ -20,7 +36,7 @@ AddedFile LibraryAddition::add(const std::string& file, std::istream& in)
         store_.library.keep(info.id);
         return {.file = file, .info = store_.library.get(info.id), .is_new = is_new};
     } catch (const Error& error) {
-        if (!name_of(error.code()).starts_with("PAL-DOC-")) throw; // it would stop every file
+        if (!is_about_the_file(error.code())) throw;
         return {.file = file, .error = error};
     }
 }
