@@ -1,8 +1,5 @@
 #include "storage/session/library_addition.h"
 
-#include <algorithm>
-#include <array>
-
 #include "storage/session/session_framing.h"
 
 namespace palimpsest::storage {
@@ -11,11 +8,19 @@ namespace {
 // Whether other files may fare better.
 bool is_about_the_file(ErrorCode code)
 {
-    constexpr std::array codes{ErrorCode::DocumentNotFound,    ErrorCode::UnreadableDocument,
-                               ErrorCode::UnsupportedDocument, ErrorCode::EmptyDocument,
-                               ErrorCode::DocumentTooLarge,    ErrorCode::ProtectedDocument,
-                               ErrorCode::MalformedDocument,   ErrorCode::ReaderFailed};
-    return std::ranges::find(codes, code) != codes.end();
+    switch (code) {
+    case ErrorCode::DocumentNotFound:
+    case ErrorCode::UnreadableDocument:
+    case ErrorCode::UnsupportedDocument:
+    case ErrorCode::EmptyDocument:
+    case ErrorCode::DocumentTooLarge:
+    case ErrorCode::ProtectedDocument:
+    case ErrorCode::MalformedDocument:
+    case ErrorCode::ReaderFailed:
+        return true;
+    default:
+        return false;
+    }
 }
 
 } // namespace
