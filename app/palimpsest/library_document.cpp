@@ -21,6 +21,7 @@ Text subject_of(const std::string& name)
 [[noreturn]] void refuse_unknown(const std::vector<DocumentInfo>& all, const std::string& name)
 {
     std::vector<std::string> titles;
+    titles.reserve(all.size());
     for (const DocumentInfo& document : all)
         titles.push_back(document.title);
     const std::string near = engine::nearest(name, titles);

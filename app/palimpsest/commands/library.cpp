@@ -315,6 +315,7 @@ private:
             if (stop.stop_requested()) throw storage::Interrupted{Text("stopped before anything was printed")};
             const std::vector<Message> messages = store.conversations.messages(session.id);
             std::vector<std::string> texts;
+            texts.reserve(messages.size());
             for (const Message& message : messages)
                 texts.push_back(message.damaged ? std::string() : message.text);
             const auto found = storage::found_in(query, texts);
