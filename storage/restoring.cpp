@@ -41,7 +41,7 @@ fs::path free_name_aside(const fs::path& database)
 {
     const fs::path dated = dated_file(database, "aside", today());
     for (int number = 2;; ++number) {
-        const fs::path name =
+        fs::path name =
             number == 2 ? dated
                         : dated.parent_path() / (dated.stem().string() + "-" + std::to_string(number - 1) + ".db");
         if (!fs::exists(name) && !fs::exists(name.string() + "-wal")) return name;
