@@ -13,7 +13,7 @@ namespace palimpsest::app {
 // REQUIRES: complete UTF-8 characters.
 std::string visible(std::string_view text);
 
-// The same in one line, for a table: line feeds and tabs become spaces.
+// Like visible(), and line feeds and tabs become spaces, so that the text fits into one row of a table.
 std::string row_text(std::string_view text);
 
 std::string utc(int64_t milliseconds); // since 1970: "2026-11-27 15:30 UTC"

@@ -10,7 +10,7 @@ namespace palimpsest::storage {
 // change the direction of text, as in \xe2\x80\xae. Keeps the joiners U+200C and U+200D, which some scripts are
 // spelt with.
 std::string readable(std::string_view text);
-// The same on one line: line feeds and tabs become spaces.
+// Like readable(), and line feeds and tabs become spaces, so that the text stays on one line.
 std::string readable_line(std::string_view text);
 
 } // namespace palimpsest::storage

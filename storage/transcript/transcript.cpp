@@ -35,7 +35,7 @@ public:
         return documents;
     }
 
-    // Of the first token; nullopt if it is in no document.
+    // The place of the first token of `range`; nullopt if that token is in no document.
     std::optional<TranscriptPlace> place(const StreamRange& range) const
     {
         for (const Known& known : all_) {

@@ -1,4 +1,4 @@
-// What was said in a session, with what its answers rest on: what is left to read of it without the program.
+// The messages of a session, with the sources of its answers, to be read without the program.
 #pragma once
 
 #include <cstdint>

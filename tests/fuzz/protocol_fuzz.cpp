@@ -33,8 +33,8 @@ Decoded decoded(std::string_view bytes, size_t piece)
 
 } // namespace
 
-// What a reader may write that was taken over: the same however it arrives, and the messages are those that it
-// sent.
+// Decodes arbitrary bytes as the messages of palimpsest-reader, as if an attacker controlled that process. The
+// result is the same however the bytes are divided, and every message that is decoded is one that was sent.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     const std::string_view bytes = fuzz::as_text(data, size);

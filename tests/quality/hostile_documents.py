@@ -46,7 +46,7 @@ def pages_of(kids):
 
 OUTLINE = [(4, "<< /First 12 0 R /Last 12 0 R >>"), (12, "<< /Title (a) /First 12 0 R /Next 12 0 R /Dest [10 0 R /Fit] >>")]
 
-# What it is, the name of the file, and its bytes or what makes it at a path.
+# Each has a description, a file name, and either its bytes or a function that writes the file at a path.
 DOCUMENTS = [
     ("zip bomb: 64 MiB of one letter", "bomb.epub", lambda: epub({"a.xhtml": "a" * (64 << 20)})),
     ("1,000 entries that share their bytes", "overlap.epub", lambda: overlapping(1000)),
@@ -68,7 +68,7 @@ DOCUMENTS = [
     ("a folder", "folder.epub", lambda: os.mkdir),
 ]
 
-# What a reader does that was taken over.
+# Each has a description and the shell script that runs in place of palimpsest-reader.
 READERS = [
     ("a reader that crashes", "kill -SEGV $$"),
     ("a reader that is silent", "exec sleep 1000"),

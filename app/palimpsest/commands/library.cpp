@@ -297,7 +297,7 @@ private:
         if (hits.unindexed > 0) note(Text("{0} documents could not be searched", hits.unindexed));
     }
 
-    // Of the copies of a document with the ids of several models, the first.
+    // All documents. A document that is stored several times, with the token ids of several models, is listed once.
     static std::vector<int64_t> searched(Store& store)
     {
         std::vector<int64_t> documents;

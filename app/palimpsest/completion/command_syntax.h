@@ -1,5 +1,5 @@
-// What can be typed after the program's name, taken from the definitions of the options, for the scripts with which
-// shells complete a command line.
+// The subcommands, options and values of the program, read from the definitions of its options. The completion
+// scripts of the shells are made from them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A backup takes the place of a database, which is set aside whole (docs/validation.md, P6 and Q11).
+// Restoring a backup: it replaces the database, and the database before is kept, with its log, under another name
+// (docs/validation.md, P6 and Q11).
 #include <fstream>
 #include <iterator>
 
