@@ -109,7 +109,7 @@ TEST_CASE("what cannot be restored leaves the database as it was")
     const Scene scene;
     const std::string before = content_of(scene.file()), log = content_of(scene.file().string() + "-wal");
     const auto refused = [&](const fs::path& backup) {
-        const std::string code = refusal([&] { restore(scene.file(), backup); });
+        std::string code = refusal([&] { restore(scene.file(), backup); });
         INFO(backup);
         CHECK(content_of(scene.file()) == before);
         CHECK(content_of(scene.file().string() + "-wal") == log);
