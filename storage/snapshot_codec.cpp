@@ -14,7 +14,7 @@ using engine::ListAtRest;
 using engine::SessionState;
 
 constexpr std::string_view magic{"PALSNAP\1", 8};
-constexpr uint32_t format_version = 3;
+constexpr uint32_t exact_version = 3, coded_version = 4;
 constexpr uint32_t most_blocks = 65536; // 64 GiB of 1 MiB blocks
 constexpr uint32_t most_lists = 1024 * 1024;
 constexpr uint64_t most_payload = uint64_t{most_blocks} * block_bytes;
@@ -117,31 +117,62 @@ private:
 
 // Sizes of the payload's parts; only the header contains them, not the session state.
 struct Layout {
-    std::vector<uint32_t> lengths; // of the lists
+    SnapshotForm form = SnapshotForm::Exact;
+    std::optional<kernels::CodedRows> coded{}; // by form, KV type and row_bytes
+    std::vector<uint32_t> lengths;             // of the lists
+    std::vector<uint32_t> uncoded;             // keys and values of list 0, of list 1 …; empty in format 3
     uint32_t logits = 0;
     uint32_t row_bytes = 0; // of one key, and of one value
     uint8_t with_sums = 0;
     uint32_t moments = 0; // doubles per token
     std::vector<BlockName> blocks;
 
-    uint64_t list_bytes(uint32_t length) const
+    void set_coded_rows(kernels::DType type)
     {
-        return uint64_t{length} * (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) +
-                                   moments * sizeof(double) + 2 * uint64_t{row_bytes});
+        const auto [bytes, block] = std::pair(kernels::info(type).bytes, kernels::info(type).block);
+        if (row_bytes % bytes == 0) coded = coded_rows(form, type, row_bytes / bytes * block);
     }
-    // Stops adding above most_payload: the lengths in a damaged header could add up to more than 2^64 bytes.
+    uint64_t token_bytes() const
+    {
+        return sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) + moments * sizeof(double);
+    }
+    // Bytes of `length` keys or values; `uncoded` of them are not coded.
+    uint64_t rows_bytes(uint64_t length, uint64_t uncoded_rows) const
+    {
+        if (!coded) return length * row_bytes;
+        return bitmap_bytes(length) + (length - uncoded_rows) * static_cast<uint64_t>(coded_row_bytes(*coded)) +
+               uncoded_rows * row_bytes;
+    }
+    uint64_t stored_bytes(size_t list) const
+    {
+        const uint64_t length = lengths[list];
+        return length * token_bytes() + rows_bytes(length, coded ? uncoded[2 * list] : 0) +
+               rows_bytes(length, coded ? uncoded[2 * list + 1] : 0);
+    }
+    // Both stop adding above most_payload: the lengths in a damaged header could add up to more than 2^64 bytes.
     uint64_t payload_bytes() const
     {
         uint64_t total = uint64_t{logits} * sizeof(float);
         for (size_t i = 0; i < lengths.size() && total <= most_payload; ++i)
-            total += list_bytes(lengths[i]);
+            total += stored_bytes(i);
         return total;
     }
+    uint64_t memory_bytes() const // of the payload, decoded
+    {
+        uint64_t total = uint64_t{logits} * sizeof(float);
+        for (size_t i = 0; i < lengths.size() && total <= most_payload; ++i)
+            total += uint64_t{lengths[i]} * (token_bytes() + 2 * uint64_t{row_bytes});
+        return total;
+    }
+
+    static uint64_t bitmap_bytes(uint64_t rows) { return (rows + 7) / 8; }
 };
 
 template<class Header, class State, class Parts>
 void describe(Header& header, State& s, Parts& layout, uint32_t version)
 {
+    if (version >= coded_version)
+        header.enumeration(layout.form, static_cast<uint8_t>(SnapshotForm::Q4), Text("the form"));
     header.list(s.model_fingerprint, Text("the model's fingerprint"));
     header.list(s.simd_target, Text("the SIMD target"));
     header.policy(s.policy);
@@ -175,6 +206,7 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
     header.number(s.sampler_options.seed, Text("the sampler"));
     header.list(s.sampler_state, Text("the sampler"));
     header.list(layout.lengths, Text("the list lengths"));
+    if (version >= coded_version) header.list(layout.uncoded, Text("the list lengths"));
     header.number(layout.logits, Text("the number of logits"));
     header.number(layout.row_bytes, Text("the size of a key"));
     header.number(layout.with_sums, Text("the accumulators"));
@@ -182,9 +214,11 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
     header.list(layout.blocks, Text("the blocks"));
 }
 
-Layout layout_of(const SessionState& state)
+// Sets everything but the numbers of rows that are not coded, and the blocks.
+Layout layout_of(const SessionState& state, SnapshotForm form)
 {
     Layout layout;
+    layout.form = form;
     layout.logits = static_cast<uint32_t>(state.logits.size());
     for (const ListAtRest& list : state.lists) {
         const size_t length = list.tokens.stream.size();
@@ -194,6 +228,8 @@ Layout layout_of(const SessionState& state)
         layout.with_sums = !list.tokens.sum.empty();
         layout.moments = static_cast<uint32_t>(list.tokens.moments.size() / length);
     }
+    layout.set_coded_rows(state.kv_type);
+    if (!layout.coded) layout.form = SnapshotForm::Exact;
     return layout;
 }
 
@@ -272,6 +308,62 @@ private:
     size_t at_ = 0, next_ = 0;
 };
 
+// Writes keys or values, coded; returns how many are not coded.
+uint32_t push_coded(BlockCutter& cutter, const kernels::CodedRows& coded, std::span<const std::byte> rows)
+{
+    const auto bytes = static_cast<size_t>(kernels::row_bytes(coded.type, coded.head_dim)),
+               coded_bytes = static_cast<size_t>(coded_row_bytes(coded));
+    const size_t count = rows.size() / bytes;
+    std::vector<std::byte> codes(count * coded_bytes), bitmap(Layout::bitmap_bytes(count));
+    std::vector<uint8_t> is_coded(count);
+    code_rows(coded, rows, codes, is_coded);
+    for (size_t i = 0; i < count; ++i)
+        if (is_coded[i]) bitmap[i / 8] |= static_cast<std::byte>(1 << i % 8);
+    cutter.push(bitmap);
+    for (size_t i = 0; i < count; ++i)
+        if (is_coded[i]) cutter.push(std::span(codes).subspan(i * coded_bytes, coded_bytes));
+    for (size_t i = 0; i < count; ++i)
+        if (!is_coded[i]) cutter.push(rows.subspan(i * bytes, bytes));
+    return static_cast<uint32_t>(std::count(is_coded.begin(), is_coded.end(), 0));
+}
+
+void read_coded(BlockReader& reader, const kernels::CodedRows& coded, uint32_t count, uint32_t uncoded,
+                std::vector<std::byte>& rows)
+{
+    const auto bytes = static_cast<size_t>(kernels::row_bytes(coded.type, coded.head_dim)),
+               coded_bytes = static_cast<size_t>(coded_row_bytes(coded));
+    std::vector<std::byte> bitmap, codes, others;
+    reader.fill(bitmap, Layout::bitmap_bytes(count));
+    const auto is_coded = [&](size_t i) { return (bitmap[i / 8] >> i % 8 & std::byte{1}) != std::byte{0}; };
+    uint32_t found = 0;
+    for (size_t i = 0; i < count; ++i)
+        found += is_coded(i) ? 0 : 1;
+    if (found != uncoded) refuse_damaged_codes(Text("its parts do not add up"));
+    reader.fill(codes, (count - uncoded) * coded_bytes);
+    reader.fill(others, uncoded * bytes);
+    rows.resize(count * bytes);
+    std::span<const std::byte> code = codes, other = others;
+    for (size_t i = 0; i < count; ++i) {
+        const auto row = std::span(rows).subspan(i * bytes, bytes);
+        if (is_coded(i)) {
+            decode_rows(coded, code.first(coded_bytes), row);
+            code = code.subspan(coded_bytes);
+        } else {
+            std::copy_n(other.begin(), bytes, row.begin());
+            other = other.subspan(bytes);
+        }
+    }
+}
+
+void check_coding(Layout& layout, kernels::DType type)
+{
+    layout.set_coded_rows(type);
+    if (!layout.coded || layout.uncoded.size() != 2 * layout.lengths.size())
+        refuse_damaged_codes(Text("its parts do not add up"));
+    for (size_t i = 0; i < layout.uncoded.size(); ++i)
+        if (layout.uncoded[i] > layout.lengths[i / 2]) refuse_damaged_codes(Text("its parts do not add up"));
+}
+
 void parse(std::span<const std::byte> header, SessionState& state, Layout& layout)
 {
     HeaderReader reader(header);
@@ -281,9 +373,9 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
         refuse_damaged_codes(Text("it does not begin like a cache"));
     uint32_t version = 0;
     reader.number(version, Text("its version"));
-    if (version == 0 || version > format_version)
+    if (version == 0 || version > coded_version)
         throw Error(ErrorKind::Failed, ErrorCode::NewerSnapshot, Text("saved session"),
-                    Text("its cache has format {0}, this version reads up to {1}", version, format_version),
+                    Text("its cache has format {0}, this version reads up to {1}", version, coded_version),
                     Text("update Palimpsest, or read its text again"));
     describe(reader, state, layout, version);
     if (version < 2) state.given = state.policy;
@@ -292,6 +384,7 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
         refuse_damaged_codes(Text("it has too many parts"));
     if (layout.row_bytes > most_row_bytes) refuse_damaged_codes(Text("its keys are too large"));
     if (layout.moments > most_moments) refuse_damaged_codes(Text("its accumulators are too large"));
+    if (version == coded_version) check_coding(layout, state.kv_type);
     uint64_t total = 0;
     for (const BlockName& block : layout.blocks) {
         if (block.bytes == 0 || block.bytes > block_bytes)
@@ -303,10 +396,16 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
 
 } // namespace
 
-std::vector<std::byte> encode(const SessionState& state,
+std::vector<std::byte> encode(const SessionState& state, SnapshotForm form,
                               const std::function<void(const BlockName&, std::span<const std::byte>)>& sink)
 {
-    Layout layout = layout_of(state);
+    Layout layout = layout_of(state, form);
+    const auto push_rows = [&](BlockCutter& to, std::span<const std::byte> rows) {
+        if (layout.coded)
+            layout.uncoded.push_back(push_coded(to, *layout.coded, rows));
+        else
+            to.push(rows);
+    };
     BlockCutter cutter(sink, layout.blocks);
     cutter.push(bytes_of(state.logits));
     for (const ListAtRest& list : state.lists) {
@@ -314,15 +413,16 @@ std::vector<std::byte> encode(const SessionState& state,
         cutter.push(bytes_of(list.tokens.sum));
         cutter.push(bytes_of(list.tokens.count));
         cutter.push(bytes_of(list.tokens.moments));
-        cutter.push(list.keys);
-        cutter.push(list.values);
+        push_rows(cutter, list.keys);
+        push_rows(cutter, list.values);
     }
     cutter.finish();
+    const uint32_t version = layout.coded ? coded_version : exact_version;
     HeaderWriter writer;
     for (const char c : magic)
         writer.out.push_back(static_cast<std::byte>(c));
-    writer.number(format_version, Text());
-    describe(writer, state, layout, format_version);
+    writer.number(version, Text());
+    describe(writer, state, layout, version);
     return std::move(writer.out);
 }
 
@@ -342,16 +442,33 @@ uint64_t position_of(std::span<const std::byte> header)
     return state.tokens_seen + state.pending.size();
 }
 
+SnapshotForm form_of(std::span<const std::byte> header)
+{
+    uint32_t version = 0;
+    if (header.size() < form_bytes) return SnapshotForm::Exact;
+    std::memcpy(&version, header.data() + magic.size(), sizeof version);
+    const auto form = static_cast<uint8_t>(header[form_bytes - 1]);
+    if (version != coded_version || form > static_cast<uint8_t>(SnapshotForm::Q4)) return SnapshotForm::Exact;
+    return static_cast<SnapshotForm>(form);
+}
+
 SessionState decode(std::span<const std::byte> header,
                     const std::function<void(size_t, std::span<std::byte>)>& block, const PayloadLimit& limit)
 {
     SessionState state;
     Layout layout;
     parse(header, state, layout);
-    if (layout.payload_bytes() > limit(state)) refuse_damaged_codes(Text("it is larger than it can be"));
+    if (layout.memory_bytes() > limit(state)) refuse_damaged_codes(Text("it is larger than it can be"));
     BlockReader reader(layout.blocks, block);
     reader.fill(state.logits, layout.logits);
-    for (const uint32_t length : layout.lengths) {
+    const auto read_rows = [&](std::vector<std::byte>& rows, uint32_t length, size_t part) {
+        if (layout.coded)
+            read_coded(reader, *layout.coded, length, layout.uncoded[part], rows);
+        else
+            reader.fill(rows, size_t{length} * layout.row_bytes);
+    };
+    for (size_t i = 0; i < layout.lengths.size(); ++i) {
+        const uint32_t length = layout.lengths[i];
         ListAtRest& list = state.lists.emplace_back();
         reader.fill(list.tokens.stream, length);
         if (layout.with_sums) {
@@ -359,8 +476,8 @@ SessionState decode(std::span<const std::byte> header,
             reader.fill(list.tokens.count, length);
         }
         reader.fill(list.tokens.moments, size_t{length} * layout.moments);
-        reader.fill(list.keys, size_t{length} * layout.row_bytes);
-        reader.fill(list.values, size_t{length} * layout.row_bytes);
+        read_rows(list.keys, length, 2 * i);
+        read_rows(list.values, length, 2 * i + 1);
     }
     return state;
 }

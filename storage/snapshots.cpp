@@ -35,7 +35,8 @@ try {
 
 } // namespace
 
-int64_t Snapshots::save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it)
+int64_t Snapshots::save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it,
+                        SnapshotForm form)
 {
     int64_t id = 0;
     db_.transaction([&] {
@@ -48,7 +49,7 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
         id = db_.last_row();
     });
     try {
-        write(id, session, state, with_it);
+        write(id, session, state, with_it, form);
     } catch (...) {
         abandon(id);
         throw;
@@ -57,7 +58,7 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
 }
 
 void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& state,
-                      const std::function<void()>& with_it)
+                      const std::function<void()>& with_it, SnapshotForm form)
 {
     // Writes a few blocks at a time, so that neither a transaction nor the buffer exceeds 16 MiB.
     std::vector<std::pair<BlockName, std::vector<std::byte>>> waiting;
@@ -76,7 +77,7 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
         });
         waiting.clear();
     };
-    const auto header = encode(state, [&](const BlockName& block, std::span<const std::byte> raw) {
+    const auto header = encode(state, form, [&](const BlockName& block, std::span<const std::byte> raw) {
         waiting.emplace_back(block, std::vector(raw.begin(), raw.end()));
         if (waiting.size() == blocks_per_transaction) flush();
     });
@@ -177,14 +178,16 @@ std::vector<SnapshotInfo> Snapshots::of(int64_t session)
 {
     return db_.guarded([&] {
         std::vector<SnapshotInfo> all;
-        auto query = db_.statement("SELECT id, tokens_seen, bytes, created_ms FROM snapshots "
-                                   "WHERE session = ? AND complete = 1 ORDER BY id DESC");
-        query.bind(1, session);
+        auto query = db_.statement("SELECT id, tokens_seen, bytes, created_ms, substr(header, 1, ?) "
+                                   "FROM snapshots WHERE session = ? AND complete = 1 ORDER BY id DESC");
+        query.bind(1, static_cast<int64_t>(form_bytes));
+        query.bind(2, session);
         while (query.executeStep())
             all.push_back({.id = query.getColumn(0).getInt64(),
                            .tokens_seen = static_cast<uint64_t>(query.getColumn(1).getInt64()),
                            .bytes = static_cast<uint64_t>(query.getColumn(2).getInt64()),
-                           .created_ms = query.getColumn(3).getInt64()});
+                           .created_ms = query.getColumn(3).getInt64(),
+                           .form = form_of(blob(query.getColumn(4)))});
         return all;
     });
 }
@@ -213,7 +216,7 @@ uint64_t Snapshots::bytes_at_most(int64_t snapshot)
     auto query = db_.statement("SELECT count(*) FROM snapshot_blocks WHERE snapshot = ?");
     query.bind(1, snapshot);
     query.executeStep();
-    return static_cast<uint64_t>(query.getColumn(0).getInt64()) * block_bytes;
+    return static_cast<uint64_t>(query.getColumn(0).getInt64()) * 8 * block_bytes;
 }
 
 void Snapshots::read_block(int64_t snapshot, size_t index, std::span<std::byte> to)

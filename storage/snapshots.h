@@ -16,6 +16,7 @@ struct SnapshotInfo {
     uint64_t tokens_seen = 0;
     uint64_t bytes = 0; // stored size, including shared blocks
     int64_t created_ms = 0;
+    SnapshotForm form = SnapshotForm::Exact;
 };
 
 class Snapshots {
@@ -25,11 +26,13 @@ public:
     // Writes blocks while `complete` is 0, at most 16 per transaction. A last transaction sets `complete`, runs
     // `with_it` (changes that must be atomic with the checkpoint) and deletes all older checkpoints but one: the
     // newest with another number of tokens, or else the newest. Returns the id. On failure the older ones stay.
-    int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
+    // The rows of the state should be rounded to `form`, or are stored exactly.
+    int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {},
+                 SnapshotForm form = SnapshotForm::Exact);
 
     std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first
-    // Throws Error (Failed, PAL-SNAP-03) if damaged or larger than the limit (default: 1 MiB per stored
-    // block).
+    // Throws Error (Failed, PAL-SNAP-03) if damaged or larger than the limit (default: 8 MiB per stored block,
+    // which coded rows can take in memory).
     engine::SessionState load(int64_t snapshot, PayloadLimit limit = {});
     // Reads the whole checkpoint and compares every checksum.
     void verify(int64_t snapshot);
@@ -45,8 +48,8 @@ public:
     void sweep();
 
 private:
-    void write(int64_t id, int64_t session, const engine::SessionState& state,
-               const std::function<void()>& with_it);
+    void write(int64_t id, int64_t session, const engine::SessionState& state, const std::function<void()>& with_it,
+               SnapshotForm form);
     void abandon(int64_t id);
     void forget(int64_t id);                                            // within a transaction
     void forget_older(int64_t session, int64_t newest, uint64_t place); // place: in tokens; within a transaction

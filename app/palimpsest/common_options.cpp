@@ -135,6 +135,14 @@ void add_cache_options(CLI::App& command, CommonOptions& o)
         ->allow_extra_args(false);
 }
 
+void add_snapshot_option(CLI::App& command, CommonOptions& o)
+{
+    add(command, o, "snapshot", o.snapshot,
+        "how the session's cache is saved from now on: exact, or rounded to q8 or q4, about half or a third of the "
+        "size; a session that goes on from a rounded cache may answer otherwise",
+        CLI::IsMember({"exact", "q8", "q4"}));
+}
+
 void add_sampling_options(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "seed", o.sampler.seed, "of the random numbers");
@@ -222,6 +230,7 @@ std::vector<OptionOrigin> option_origins()
                                           {"chunk", Text::verbatim(std::to_string(engine::default_chunk))},
                                           {"positions", Text::verbatim("auto")},
                                           {"kv-type", Text::verbatim("auto")},
+                                          {"snapshot", Text::verbatim("exact")},
                                           {"seed", Text::verbatim("0")},
                                           {"temperature", Text::verbatim("0")},
                                           {"top-p", Text::verbatim("1")},

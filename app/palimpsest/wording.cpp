@@ -38,6 +38,7 @@ constexpr SettingOption setting_options[] = {
     {Setting::Seed, "--seed"},
     {Setting::Session, "--session"},
     {Setting::Simd, "--simd"},
+    {Setting::Snapshot, "--snapshot"},
     {Setting::System, "--system"},
     {Setting::Temperature, "--temperature"},
     {Setting::Threads, "--threads"},

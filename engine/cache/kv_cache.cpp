@@ -341,13 +341,26 @@ void KvCache::write(int32_t layer, int32_t head, std::span<const std::byte> keys
     assert(used_[at] == 0 && n <= shape_.list_budget[at]);
     assert(keys.size() == static_cast<size_t>(n * row_bytes()) && values.size() == keys.size());
     grow_within_bound(at, n);
+    put(at, keys, values);
+    used_[at] = touched_[at] = static_cast<int32_t>(n);
+}
+
+void KvCache::overwrite(int32_t layer, int32_t head, std::span<const std::byte> keys,
+                        std::span<const std::byte> values)
+{
+    assert(!scattered_ && std::ssize(keys) == used(layer, head) * row_bytes() && values.size() == keys.size());
+    put(shape_.list_at(layer, head), keys, values);
+}
+
+void KvCache::put(size_t list, std::span<const std::byte> keys, std::span<const std::byte> values)
+{
+    const int64_t n = std::ssize(keys) / row_bytes();
     for (int64_t row = 0; row < n; row += page_rows) {
-        const Place to = place_in_pool(at, row);
+        const Place to = place_in_pool(list, row);
         const int64_t count = std::min<int64_t>(page_rows, n - row);
         upload_rows(*backend_, page(), keys.data() + row * row_bytes(), count, to.key);
         upload_rows(*backend_, page(), values.data() + row * row_bytes(), count, to.value);
     }
-    used_[at] = touched_[at] = static_cast<int32_t>(n);
 }
 
 int64_t KvCache::slots_used() const

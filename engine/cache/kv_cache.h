@@ -88,6 +88,9 @@ public:
     // all lists filled so far have at most total_slots rows together.
     void write(int32_t layer, int32_t head, std::span<const std::byte> keys, std::span<const std::byte> values);
 
+    // Replaces all rows of one list, in rank order. REQUIRES: row = rank, and sizes agree with used().
+    void overwrite(int32_t layer, int32_t head, std::span<const std::byte> keys, std::span<const std::byte> values);
+
     int64_t slots_used() const;
     int64_t slots_capacity() const;
     size_t allocated_bytes() const; // host and backend memory, as allocated
@@ -105,7 +108,8 @@ private:
     void grow_within_bound(size_t list, int64_t rows);
     void free_unused_pages(); // frees pages beyond the used rows. REQUIRES: row = rank
     bool reserve_rows();
-    kernels::GatherArgs gathering(int32_t layer, int32_t head, const Entries& to); // resizes `to`
+    void put(size_t list, std::span<const std::byte> keys, std::span<const std::byte> values); // rows 0, 1, 2 …
+    kernels::GatherArgs gathering(int32_t layer, int32_t head, const Entries& to);             // resizes `to`
     struct Place;
     Place place_in_pool(size_t list, int64_t row) const;
     Place place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const;

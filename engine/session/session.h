@@ -116,7 +116,9 @@ public:
     Telemetry telemetry() const;
 
     std::unique_ptr<Session> fork(); // computes an incomplete chunk; costs one copy of the cache
-    SessionState state();            // changes nothing; pending tokens are part of the state
+    // Changes nothing; pending tokens are part of the state. With `round`, the rows of the state are rounded, and
+    // so is what its integrity check predicts: a session restored from it goes on from the rounded rows.
+    SessionState state(const RowRounding& round = {});
     // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);
     // Throws Error (Failed) if the state was saved with another model or SIMD target, if its settings are

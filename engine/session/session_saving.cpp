@@ -157,7 +157,7 @@ class Session::Saving {
 public:
     explicit Saving(Session& session) : s_(session) {}
 
-    SessionState state();
+    SessionState state(const RowRounding& round);
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
                                             SessionSetup setup);
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
@@ -165,6 +165,10 @@ public:
 
 private:
     IntegrityCheck integrity_check(); // runs the integrity check; the session stays as it was
+    // As integrity_check, with these lists instead of the session's own, which are `own`.
+    IntegrityCheck integrity_check_with(std::span<const ListAtRest> lists, std::span<const ListAtRest> own);
+    void overwrite_rows(std::span<const ListAtRest> lists);
+    void round_lists(SessionState& state, const RowRounding& round);
     void restore_lists(const SessionState& state);
     void restore_scalars(const SessionState& state); // everything but the lists
 
@@ -196,7 +200,42 @@ IntegrityCheck Session::Saving::integrity_check()
     return result;
 }
 
-SessionState Session::Saving::state()
+void Session::Saving::overwrite_rows(std::span<const ListAtRest> lists)
+{
+    const auto heads = static_cast<size_t>(s_.cache_.shape().heads.kv_heads);
+    for (size_t i = 0; i < lists.size(); ++i)
+        s_.cache_.overwrite(static_cast<int32_t>(i / heads), static_cast<int32_t>(i % heads), lists[i].keys,
+                            lists[i].values);
+    if (s_.policy_->retrieval()) s_.transformer_.bound_pages(s_.cache_);
+}
+
+IntegrityCheck Session::Saving::integrity_check_with(std::span<const ListAtRest> lists,
+                                                     std::span<const ListAtRest> own)
+{
+    s_.cache_.defragment();
+    IntegrityCheck result;
+    try {
+        overwrite_rows(lists);
+        result = integrity_check();
+    } catch (...) {
+        overwrite_rows(own);
+        throw;
+    }
+    overwrite_rows(own);
+    return result;
+}
+
+void Session::Saving::round_lists(SessionState& state, const RowRounding& round)
+{
+    const std::vector<ListAtRest> own = state.lists;
+    for (ListAtRest& list : state.lists) {
+        round(list.keys);
+        round(list.values);
+    }
+    state.integrity_check = integrity_check_with(state.lists, own);
+}
+
+SessionState Session::Saving::state(const RowRounding& round)
 {
     if (s_.tokens_seen_ > 0) s_.compute_logits();
     s_.sync();
@@ -217,7 +256,7 @@ SessionState Session::Saving::state()
                        .last_token = s_.last_token_,
                        .pending = s_.pending_,
                        .logits = s_.logits_,
-                       .integrity_check = integrity_check(),
+                       .integrity_check = round ? IntegrityCheck() : integrity_check(),
                        .policy_state = s_.policy_->state(),
                        .sampler_options = s_.options_.sampler,
                        .sampler_state = s_.sampler_.state(),
@@ -229,12 +268,13 @@ SessionState Session::Saving::state()
     for (ListAtRest& list : state.lists)
         entries.push_back({&list.keys, &list.values});
     s_.cache_.read_all(entries);
+    if (round) round_lists(state, round);
     return state;
 }
 
-SessionState Session::state()
+SessionState Session::state(const RowRounding& round)
 {
-    return Saving(*this).state();
+    return Saving(*this).state(round);
 }
 
 namespace {

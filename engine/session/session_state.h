@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,5 +55,9 @@ struct SessionState {
 };
 
 SessionOptions options_of(const SessionState& state);
+
+// Rounds rows of keys or values in place, [tokens, head_dim] in the KV type, to rows that can be stored in less
+// space.
+using RowRounding = std::function<void(std::span<std::byte> rows)>;
 
 } // namespace palimpsest::engine

@@ -9,16 +9,16 @@ namespace palimpsest {
 namespace {
 
 constexpr std::array<std::string_view, setting_count> setting_names = {
-    "again",         "budget",      "checkpoint seconds",
-    "chunk",         "compute",     "database",
-    "device",        "KV type",     "min-p",
-    "model",         "no-save",     "pin",
-    "policy",        "positions",   "question",
-    "last question", "repeat last", "repeat penalty",
-    "complete",      "read again",  "seed",
-    "session",       "SIMD target", "system prompt",
-    "temperature",   "threads",     "token ids",
-    "top-k",         "top-p",
+    "again",          "budget",      "checkpoint seconds",
+    "chunk",          "compute",     "database",
+    "device",         "KV type",     "min-p",
+    "model",          "no-save",     "pin",
+    "policy",         "positions",   "question",
+    "last question",  "read again",  "repeat last",
+    "repeat penalty", "complete",    "seed",
+    "session",        "SIMD target", "form of saved caches",
+    "system prompt",  "temperature", "threads",
+    "token ids",      "top-k",       "top-p",
 };
 static_assert(!setting_names.back().empty(), "every setting has a name");
 

@@ -41,6 +41,7 @@ enum class Setting : uint8_t {
     Seed,
     Session,
     Simd,
+    Snapshot,
     System,
     Temperature,
     Threads,

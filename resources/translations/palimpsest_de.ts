@@ -2873,6 +2873,26 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>A small model is confused by all that its cache holds of a long text; a large one may gain from it</source>
         <translation>Ein kleines Modell verwirrt all das, was sein Cache von einem langen Text hält; einem großen kann es nützen</translation>
     </message>
+    <message>
+        <source>exact</source>
+        <translation>exakt</translation>
+    </message>
+    <message>
+        <source>rounded to 8 bits, about half the size</source>
+        <translation>auf 8 Bit gerundet, etwa die halbe Größe</translation>
+    </message>
+    <message>
+        <source>rounded to 4 bits, about a third of the size</source>
+        <translation>auf 4 Bit gerundet, etwa ein Drittel der Größe</translation>
+    </message>
+    <message>
+        <source>Saved &amp;caches:</source>
+        <translation>Gespeicherte &amp;Caches:</translation>
+    </message>
+    <message>
+        <source>A new session that goes on from a rounded cache may answer otherwise</source>
+        <translation>Eine neue Sitzung, die von einem gerundeten Cache aus weitergeht, kann anders antworten</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::StatusLine</name>

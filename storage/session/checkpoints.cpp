@@ -126,18 +126,25 @@ void Checkpoints::start_counting()
     written_before_ = context_.store.database.bytes_written();
 }
 
+engine::SessionState Checkpoints::state_of(engine::Session& session) const
+{
+    const engine::ModelConfig& model = context_.model->config();
+    return session.state(rounding_of(context_.snapshot_form, *session.options().kv_type, model.head_dim));
+}
+
 void Checkpoints::save()
 {
     if (context_.options.read_only || !context_.options.keeps_states) return;
     journal_.require_stored();
     Store& store = context_.store;
-    const engine::SessionState state = context_.session->state();
+    const engine::SessionState state = state_of(*context_.session);
     const uint64_t before = store.database.bytes_written();
-    store.snapshots.save(context_.info.id, state, [&] {
+    const auto with_it = [&] {
         store.conversations.append_fade_record(context_.info.id, faded_, state.tokens_seen);
         store.conversations.touch(context_.info.id);
         rate_.store();
-    });
+    };
+    store.snapshots.save(context_.info.id, state, with_it, context_.snapshot_form);
     faded_.clear();
     sampling_is_saved_ = true;
     last_bytes_ = store.database.bytes_written() - before;
@@ -191,14 +198,15 @@ void Checkpoints::replace_all(engine::Session& changed, const std::string& setti
     journal_.require_stored();
     Store& store = context_.store;
     const int64_t session = context_.info.id;
-    const engine::SessionState state = changed.state();
+    const engine::SessionState state = state_of(changed);
     const std::vector<SnapshotInfo> before = store.snapshots.of(session);
-    store.snapshots.save(session, state, [&] {
+    const auto with_it = [&] {
         store.conversations.append_fade_record(session, faded_, state.tokens_seen);
         store.conversations.set_options(session, settings);
         for (const SnapshotInfo& snapshot : before)
             store.snapshots.remove(snapshot.id);
-    });
+    };
+    store.snapshots.save(session, state, with_it, context_.snapshot_form);
     context_.info.options = settings;
 }
 

@@ -64,6 +64,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     engine::SessionState load(const SnapshotInfo& snapshot) const;
+    engine::SessionState state_of(engine::Session& session) const; // to be stored, in the form that was chosen
     uint64_t largest_payload(const engine::SessionState& state) const;
     uint64_t expected_bytes() const;
     [[noreturn]] void refuse_without_reading(const Error& first) const; // `first`: why no checkpoint can be used

@@ -114,6 +114,13 @@ bool chooses_budget(const engine::PolicyInfo& info)
 
 } // namespace
 
+SnapshotForm SessionChoice::snapshot_form() const
+{
+    const auto form = storage::snapshot_form(snapshot);
+    if (!form) bad_value(Setting::Snapshot, snapshot, Text("choose exact, q8 or q4"));
+    return *form;
+}
+
 std::string kv_type_name(kernels::DType type)
 {
     return std::string(type == kernels::DType::Q8_0 ? q8 : kernels::info(type).name);

@@ -12,6 +12,7 @@
 #include "engine/session/session_options.h"
 #include "kernels/backend.h"
 #include "kernels/base/text.h"
+#include "storage/snapshot_form.h"
 
 namespace palimpsest::storage {
 
@@ -32,8 +33,9 @@ struct SessionChoice {
     int32_t chunk = engine::default_chunk;
     std::string positions = "auto";
     std::string kv_type = "auto";
-    std::string system;            // system prompt of a new session; empty: none
-    std::vector<std::string> pins; // token numbers or passages
+    std::string snapshot = "exact"; // how checkpoints are stored, or "q8", "q4"
+    std::string system;             // system prompt of a new session; empty: none
+    std::vector<std::string> pins;  // token numbers or passages
     engine::SamplerOptions sampler;
     // Whether the user chose this setting explicitly; otherwise the value is a default, and a stored session's own
     // value takes precedence. Empty: nothing was chosen.
@@ -44,6 +46,7 @@ struct SessionChoice {
     // Returns the policy; with budget "auto", its parameter budget=auto is set. Throws Error (Usage) like
     // session().
     engine::PolicySpec policy_spec() const;
+    SnapshotForm snapshot_form() const; // throws Error (Usage)
     engine::SessionOptions session(const engine::ModelConfig& config, const KnownLength& length = {}) const;
     bool budget_is_auto() const { return budget == "auto" || budget.starts_with("auto:"); }
     bool budget_is_share() const { return budget.ends_with('%'); } // requires KnownLength::input

@@ -38,6 +38,7 @@ SessionChoice SessionContext::begun_with() const
     choice.chunk = begun.chunk;
     choice.positions = begun.positions;
     choice.kv_type = begun.kv_type;
+    choice.snapshot = name_of(begun.snapshot);
     choice.sampler = begun.sampling(choice.sampler);
     return choice;
 }

@@ -56,8 +56,9 @@ struct SessionContext {
     SessionStream stream{};
     std::unique_ptr<SessionPins> pins{};
     std::chrono::steady_clock::time_point opened_at = std::chrono::steady_clock::now();
-    bool is_begun_here = false;                 // no session of this name was stored
-    std::unique_ptr<engine::Session> session{}; // null: restoring it failed; open the session again
+    SnapshotForm snapshot_form = SnapshotForm::Exact; // of the checkpoints to come
+    bool is_begun_here = false;                       // no session of this name was stored
+    std::unique_ptr<engine::Session> session{};       // null: restoring it failed; open the session again
     InstalledEncoder installed_encoder{};
 
     uint64_t position() const // tokens that were computed or wait for their chunk

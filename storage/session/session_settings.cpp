@@ -11,7 +11,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char* snapshot_key = "snapshot";
 constexpr int64_t last_day = 2932896; // 31 December 9999, in days since 1970
+
+void set_form(ordered_json& options, SnapshotForm form)
+{
+    options.erase(snapshot_key);
+    if (form != SnapshotForm::Exact) options[snapshot_key] = name_of(form);
+}
 
 [[noreturn]] void unreadable(const std::string& session)
 {
@@ -37,6 +44,9 @@ try : all_(ordered_json::parse(info.options)) {
     const auto day = all_.value("day", int64_t{0});
     if (day < 0 || day > last_day) unreadable(info.name);
     date = std::chrono::sys_days(std::chrono::days(static_cast<int>(day)));
+    const auto form = snapshot_form(all_.value(snapshot_key, "exact"));
+    if (!form) unreadable(info.name);
+    snapshot = *form;
     sampling({});
 } catch (const ordered_json::exception&) {
     unreadable(info.name);
@@ -71,6 +81,14 @@ std::string SessionSettings::json(const engine::Session& session, const Begun& b
         each_sampling_option(o.sampler, o.sampler, [&](Setting, const char* key, const auto& value, const auto&) {
             options[key] = value;
         });
+    set_form(options, begun.snapshot);
+    return options.dump();
+}
+
+std::string SessionSettings::json_with(SnapshotForm form) const
+{
+    ordered_json options = all_;
+    set_form(options, form);
     return options.dump();
 }
 

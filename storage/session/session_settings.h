@@ -10,6 +10,7 @@
 #include "engine/text/chat_template.h"
 #include "kernels/base/text.h"
 #include "storage/conversations.h"
+#include "storage/snapshot_form.h"
 
 namespace palimpsest::storage {
 
@@ -17,7 +18,8 @@ struct SessionSettings {
     std::string model;                // path
     std::string policy, policy_given; // resolved, and as requested: pins change the resolved one
     std::string positions, kv_type;
-    std::string compute; // "auto" or "f32": a restored session keeps its product type
+    std::string compute;                         // "auto" or "f32": a restored session keeps its product type
+    SnapshotForm snapshot = SnapshotForm::Exact; // of the checkpoints to come
     int32_t budget = 0, chunk = 0;
     std::string system;         // system prompt; empty: none
     std::chrono::sys_days date; // day of creation, which the chat template prints as today's date
@@ -31,8 +33,10 @@ struct SessionSettings {
         const std::string& question;
         const engine::FramingOptions& framing;
         bool with_sampling; // for a chat
+        SnapshotForm snapshot;
     };
     static std::string json(const engine::Session& session, const Begun& begun);
+    std::string json_with(SnapshotForm form) const; // these options, with another form of checkpoints
 
     // The sampling options that the session was created with; those that are not stored, from `own`.
     engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;

@@ -54,8 +54,10 @@ void StoredSession::choose_stored_options(bool is_stored)
 {
     StoredOptions& options = context_.options;
     if (options.model) options.choice.model = options.model->files().path.string();
+    context_.snapshot_form = options.choice.snapshot_form();
     if (!is_stored) return;
     const SessionSettings stored(context_.info);
+    if (!options.choice.given(Setting::Snapshot)) context_.snapshot_form = stored.snapshot;
     if (!options.model && !options.choice.given(Setting::Model)) options.choice.model = stored.model;
     if (!options.choice.given(Setting::Compute)) options.choice.compute = stored.compute;
 }
@@ -119,8 +121,20 @@ void StoredSession::begin_read_only_view()
     });
 }
 
+// A form that is given now applies to all checkpoints to come.
+void StoredSession::store_snapshot_form()
+{
+    if (context_.info.id == 0 || context_.options.read_only) return;
+    const SessionSettings settings(context_.info);
+    if (context_.snapshot_form == settings.snapshot) return;
+    const std::string changed = settings.json_with(context_.snapshot_form);
+    context_.store.database.transaction([&] { context_.store.conversations.set_options(id(), changed); });
+    context_.info.options = changed;
+}
+
 void StoredSession::open()
 {
+    store_snapshot_form();
     if (context_.session) return; // move_to_cpu opened it
     context_.info.id != 0 ? resume() : begin();
 }
@@ -136,9 +150,9 @@ void StoredSession::begin()
     SessionInfo info{.name = context_.info.name,
                      .model = context_.model->fingerprint(),
                      .model_name = model_title(context_.model->files()),
-                     .options =
-                         SessionSettings::json(*context_.session, {given.choice.policy_spec(), framing_->question(),
-                                                                   framing_->options(), given.talks})};
+                     .options = SessionSettings::json(
+                         *context_.session, {given.choice.policy_spec(), framing_->question(), framing_->options(),
+                                             given.talks, given.choice.snapshot_form()})};
     info.id = context_.store.conversations.create(info);
     context_.info = info;
     context_.pins = std::make_unique<SessionPins>(context_.store, info.id);
@@ -291,9 +305,9 @@ void StoredSession::change_policy(const SessionChoice& choice)
         wanted.sampler = context_.session->options().sampler;
         wanted.question_room = static_cast<int32_t>(framing_->question_ids().size());
         auto changed = engine::Session::adopt(context_.model, context_.session->state(), wanted);
-        checkpoints_->replace_all(*changed,
-                                  SessionSettings::json(*changed, {choice.policy_spec(), question(),
-                                                                   framing_->options(), context_.options.talks}));
+        checkpoints_->replace_all(
+            *changed, SessionSettings::json(*changed, {choice.policy_spec(), question(), framing_->options(),
+                                                       context_.options.talks, context_.snapshot_form}));
         context_.session = std::move(changed);
     });
     checkpoints_->collect_evictions();
@@ -308,8 +322,9 @@ void StoredSession::set_system(const std::string& system)
     const engine::FramingOptions before = framing_->options();
     engine::FramingOptions framing = before;
     framing.system = system;
-    const std::string settings = SessionSettings::json(
-        session(), {context_.begun_with().policy_spec(), question(), framing, context_.options.talks});
+    const std::string settings =
+        SessionSettings::json(session(), {context_.begun_with().policy_spec(), question(), framing,
+                                          context_.options.talks, context_.snapshot_form});
     framing_->set_options(framing);
     try {
         context_.store.database.transaction([&] { context_.store.conversations.set_options(id(), settings); });

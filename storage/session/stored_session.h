@@ -190,6 +190,7 @@ private:
     void make_parts();
     void begin_read_only_view();
     void open();
+    void store_snapshot_form();
     void begin();
     void resume();
     void choose_cpu();

@@ -58,6 +58,26 @@ class StoredSessionTest(SessionTest):
         self.assertNotEqual(self.state("wider"), self.state("whole"))
         self.assertEqual(len(again["turns"]), 4)
 
+    def test_a_session_keeps_the_form_of_its_checkpoints_until_another_is_given(self):
+        forms = lambda: [state["form"] for state in self.document("sessions", "show", "one")["states"]]
+        said = lambda: self.document("sessions", "show", "one")["options"].get("snapshot")
+        chat = lambda name, *more: self.document("chat", "--session", name, "--max-tokens", "12", *more, stdin=b"who?\n")
+        self.run_command("read", self.book, "--session", "one", "--model", SHIPPED, "--budget", "64", "--chunk", "16",
+                         "--snapshot", "q8")
+        self.assertEqual((set(forms()), said()), ({"q8"}, "q8"))
+        chat("one")
+        self.assertEqual((set(forms()), said()), ({"q8"}, "q8"))
+        chat("one", "--snapshot", "q4")
+        self.assertEqual((forms(), said()), (["q4", "q8"], "q4"))
+        self.assertIn(b"rounded to q4", self.run_command("sessions", "show", "one").stdout)
+        # Whoever goes on from the same rounded checkpoint says the same.
+        self.run_command("sessions", "fork", "one", "two")
+        self.assertEqual(chat("one")["turns"], chat("two")["turns"])
+        self.assertEqual(self.state("one"), self.state("two"))
+        chat("one", "--snapshot", "exact")
+        self.assertEqual((forms()[0], said()), ("exact", None))
+        self.assertIn("q5", self.fails(2, "PAL-OPTION-01", "read", self.book, "--session", "one", "--snapshot", "q5"))
+
     def test_cache_options_that_differ_from_the_sessions_are_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         resolved = self.document("sessions", "show", "one")["options"]["policy"]

@@ -38,6 +38,7 @@ constexpr SettingLabel setting_labels[] = {
     {Setting::Seed, "seed"},
     {Setting::Session, "session"},
     {Setting::Simd, "SIMD target"},
+    {Setting::Snapshot, "form of saved caches"},
     {Setting::System, "system prompt"},
     {Setting::Temperature, "temperature"},
     {Setting::Threads, "CPU threads"},

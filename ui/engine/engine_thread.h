@@ -33,8 +33,9 @@ struct NewSession {
     QString policy = QStringLiteral("treekv"); // in the syntax of --policy
     QString budget{};                          // in the syntax of --budget; empty: the default
     int chunk = engine::default_chunk;
-    QString system{};  // system prompt; empty: none
-    bool saved = true; // false: incognito
+    QString snapshot = QStringLiteral("exact"); // in the syntax of --snapshot
+    QString system{};                           // system prompt; empty: none
+    bool saved = true;                          // false: incognito
 };
 
 // An error as the window shows it; `sentence`: the problem and the remedy (kernels/base/error.h).

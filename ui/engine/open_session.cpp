@@ -91,6 +91,7 @@ storage::StoredOptions OpenSession::options_for(const NewSession& request) const
     options.choice.policy = request.policy.toStdString();
     options.choice.budget = request.budget.toStdString();
     options.choice.chunk = request.chunk;
+    options.choice.snapshot = request.snapshot.toStdString();
     options.choice.system = request.system.toStdString();
     options.notes = wanted_.note_mode();
     options.talks = true;

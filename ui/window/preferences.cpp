@@ -26,6 +26,7 @@ void each(P& p, Visit&& visit)
     visit("session/policy", p.policy);
     visit("session/budget", p.budget);
     visit("session/chunk", p.chunk);
+    visit("session/snapshot", p.snapshot);
     visit("session/system", p.system);
     visit("session/max_tokens", p.max_tokens);
     visit("session/rereads", p.rereads);
@@ -100,7 +101,13 @@ void write_at_once(QSettings& settings)
 
 NewSession Preferences::new_session() const
 {
-    return {.name = {}, .policy = policy, .budget = budget, .chunk = chunk, .system = system, .saved = true};
+    return {.name = {},
+            .policy = policy,
+            .budget = budget,
+            .chunk = chunk,
+            .snapshot = snapshot,
+            .system = system,
+            .saved = true};
 }
 
 PreferenceStore::PreferenceStore()

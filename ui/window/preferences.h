@@ -18,7 +18,8 @@ struct Preferences {
     ModelChoiceRequest model;
     QString policy = QStringLiteral("treekv"), budget; // defaults of new sessions, in command-line syntax
     int chunk = engine::default_chunk;
-    QString system; // the system prompt of new sessions; empty: none
+    QString snapshot = QStringLiteral("exact"); // how caches of new sessions are saved, as --snapshot
+    QString system;                             // the system prompt of new sessions; empty: none
     engine::SamplerOptions sampling;
     int max_tokens = 1024;
     bool rereads = true; // passages that a question is about and that are not held well are read again

@@ -180,6 +180,11 @@ void SettingsDialog::build_reading()
     budget_ = new QLineEdit(given_.budget);
     budget_->setPlaceholderText(tr("automatic"));
     chunk_ = make_number(given_.chunk, 1, 1 << 20, 64);
+    snapshot_ = new QComboBox;
+    snapshot_->addItem(tr("exact"), QStringLiteral("exact"));
+    snapshot_->addItem(tr("rounded to 8 bits, about half the size"), QStringLiteral("q8"));
+    snapshot_->addItem(tr("rounded to 4 bits, about a third of the size"), QStringLiteral("q4"));
+    snapshot_->setCurrentIndex(std::max(0, snapshot_->findData(given_.snapshot)));
     system_ = new QPlainTextEdit(given_.system);
     system_->setTabChangesFocus(true);
     system_->setPlaceholderText(tr("the model's own, if it has one"));
@@ -212,6 +217,8 @@ void SettingsDialog::build_reading()
     add_row(*form, tr("&Budget:"), budget_,
             tr("Tokens kept per layer and head, such as 2048; or memory, such as 512MiB; or a share, such as 25%"));
     add_row(*form, tr("C&hunk:"), chunk_, tr("Tokens read at a time"));
+    add_row(*form, tr("Saved &caches:"), snapshot_,
+            tr("A new session that goes on from a rounded cache may answer otherwise"));
     add_row(*form, tr("S&ystem prompt:"), system_,
             tr("How the model is to answer in new sessions; a session keeps the one it was begun with"));
     add_row(*form, tr("&Temperature:"), temperature_, tr("0: always the most likely word"));
@@ -322,6 +329,7 @@ Preferences SettingsDialog::preferences() const
     p.sampling.repeat_penalty = repeat_penalty_->value();
     p.sampling.seed = seed_->seed();
     p.max_tokens = max_tokens_->value();
+    p.snapshot = snapshot_->currentData().toString();
     p.enter_sends = send_->currentIndex() == 0;
     p.colours = static_cast<Colours>(colours_->currentIndex());
     p.text_percent = text_percent_->value();

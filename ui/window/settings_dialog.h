@@ -56,7 +56,7 @@ private:
     QPushButton* ok_;
     QLineEdit *models_folder_, *database_, *budget_;
     QPlainTextEdit* system_;
-    QComboBox *device_, *language_, *policy_, *colours_, *send_;
+    QComboBox *device_, *language_, *policy_, *snapshot_, *colours_, *send_;
     QSpinBox *threads_, *chunk_, *max_tokens_, *top_k_, *text_percent_;
     QDoubleSpinBox *temperature_, *top_p_, *min_p_, *repeat_penalty_;
     SeedField* seed_;

@@ -75,6 +75,7 @@ public:
         add_database_option(*command_, database_);
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
+        add_snapshot_option(*command_, common_);
         add_sampling_options(*command_, common_);
         add_reread_options(*command_, common_);
         add_answer_from_option(*command_, common_);

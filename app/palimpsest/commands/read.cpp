@@ -72,6 +72,7 @@ public:
         add_database_option(*command_, database_);
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
+        add_snapshot_option(*command_, common_);
         add_system_option(*command_, common_);
         add_output_options(*command_, common_);
     }

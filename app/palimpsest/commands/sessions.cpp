@@ -190,8 +190,10 @@ private:
         }
         auto& states = result["states"] = ordered_json::array();
         for (const SnapshotInfo& s : store->snapshots.of(info.id))
-            states.push_back(
-                {{"tokens_seen", s.tokens_seen}, {"bytes", s.bytes}, {"saved", utc_minute(s.created_ms)}});
+            states.push_back({{"tokens_seen", s.tokens_seen},
+                              {"bytes", s.bytes},
+                              {"saved", utc_minute(s.created_ms)},
+                              {"form", storage::name_of(s.form)}});
         if (json_) return write_json(console.out, result);
         print(info, result, console);
     }
@@ -214,9 +216,13 @@ private:
                                : Text("document  {0}, {1} tokens, {2} sections ({3})", title, tokens,
                                       format_count(sections), source));
         }
-        for (const ordered_json& s : details["states"])
-            line(Text("state     at {0} tokens, {1}, {2}", format_count(s["tokens_seen"]), format_bytes(s["bytes"]),
-                      s["saved"].get<std::string>()));
+        for (const ordered_json& s : details["states"]) {
+            const std::string tokens = format_count(s["tokens_seen"]), bytes = format_bytes(s["bytes"]),
+                              saved = s["saved"], form = s["form"];
+            line(form == storage::name_of(storage::SnapshotForm::Exact)
+                     ? Text("state     at {0} tokens, {1}, {2}", tokens, bytes, saved)
+                     : Text("state     at {0} tokens, {1}, rounded to {3}, {2}", tokens, bytes, saved, form));
+        }
         for (const ordered_json& m : details["messages"]) {
             const std::string state = m["state"], role = wording.pattern(m["role"].get<std::string>());
             console.out << '\n'

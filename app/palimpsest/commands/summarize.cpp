@@ -62,6 +62,7 @@ public:
             command_->add_flag("--outline", outline_, "print the notes with their places, too")->excludes(none);
         common_.sampler.repeat_penalty = summary_repeat_penalty;
         define_common();
+        add_snapshot_option(*command_, common_);
         auto* steer = command_->add_flag("--steer", steer_,
                                          "read with the prompt in mind: its rows look at every chunk, so that "
                                          "the policy keeps what they attend to");

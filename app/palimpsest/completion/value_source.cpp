@@ -47,6 +47,7 @@ const std::vector<Rule>& rules()
         {"", "--simd", {ValueKind::Names, {"simd"}}},
         {"", "--positions", {ValueKind::Words, {"auto", "contiguous", "original"}}},
         {"", "--kv-type", {ValueKind::Words, {"auto", "f32", "f16", "bf16", "q8"}}},
+        {"", "--snapshot", {ValueKind::Words, {"exact", "q8", "q4"}}},
         {"", "--budget", {ValueKind::Words, {"auto", "none"}}},
         {"", "--vocabulary", {ValueKind::Files, {"gguf", "json"}}},
         {"", "--token-ids", any_file},

@@ -34,7 +34,7 @@ namespace {
 std::vector<std::byte> bytes_of(const engine::SessionState& state)
 {
     std::vector<std::byte> all;
-    const auto header = encode(state, [&](const BlockName&, std::span<const std::byte> raw) {
+    const auto header = encode(state, SnapshotForm::Exact, [&](const BlockName&, std::span<const std::byte> raw) {
         all.insert(all.end(), raw.begin(), raw.end());
     });
     all.insert(all.end(), header.begin(), header.end());

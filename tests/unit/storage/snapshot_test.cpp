@@ -55,8 +55,8 @@ struct Encoded {
     std::vector<std::vector<std::byte>> blocks; // declared before the header, whose initialiser fills it
     std::vector<std::byte> header;
 
-    explicit Encoded(const SessionState& state)
-        : header(encode(state, [&](const BlockName&, std::span<const std::byte> raw) {
+    explicit Encoded(const SessionState& state, SnapshotForm form = SnapshotForm::Exact)
+        : header(encode(state, form, [&](const BlockName&, std::span<const std::byte> raw) {
               blocks.emplace_back(raw.begin(), raw.end());
           }))
     {
@@ -108,6 +108,114 @@ TEST_CASE("a session that is restored from its snapshot continues bit for bit")
         CHECK(answer(*again) == answer(session));
         CHECK(snapshots.of(owner).size() == 2);
     }
+}
+
+namespace {
+
+SessionState rounded_state(Session& session, SnapshotForm form)
+{
+    const int64_t dim = session.model().config().head_dim;
+    return session.state(rounding_of(form, *session.options().kv_type, dim));
+}
+
+size_t bytes_of(const Encoded& encoded)
+{
+    size_t bytes = encoded.header.size();
+    for (const auto& block : encoded.blocks)
+        bytes += block.size();
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE(
+    "a rounded snapshot is smaller, gives back its rounded rows bit for bit, and is the same when saved again")
+{
+    ScratchDatabase database;
+    const auto model = load({.head_dim = 64});
+    Snapshots snapshots(*database);
+    const auto form = GENERATE(SnapshotForm::Q8, SnapshotForm::Q4);
+    for (const std::string policy : {"treekv", "streaming", "quest"}) {
+        CAPTURE(policy, name_of(form));
+        Session session(model, options(policy, policy == "quest" ? 600 : 48));
+        session.feed(text(203));
+        const SessionState state = rounded_state(session, form);
+        const int64_t owner = new_session(*database, policy + std::string(name_of(form)));
+        const int64_t id = snapshots.save(owner, state, {}, form);
+        const SessionState loaded = snapshots.load(id);
+        REQUIRE(loaded.lists.size() == state.lists.size());
+        for (size_t i = 0; i < state.lists.size(); ++i) {
+            CHECK((loaded.lists[i].keys == state.lists[i].keys));
+            CHECK((loaded.lists[i].values == state.lists[i].values));
+        }
+        CHECK(snapshots.of(owner).front().form == form);
+        const auto restored = Session::restore(model, loaded);
+        CHECK((Encoded(rounded_state(*restored, form), form).blocks == Encoded(state, form).blocks));
+        const auto exact = static_cast<double>(bytes_of(Encoded(session.state())));
+        CHECK(static_cast<double>(bytes_of(Encoded(state, form))) <
+              exact * (form == SnapshotForm::Q8 ? 0.65 : 0.45));
+        CHECK(answer(session).size() == 64); // saving left the session in order
+    }
+}
+
+TEST_CASE("rows that are not rounded are stored as they are in a rounded snapshot, too")
+{
+    const auto model = load({.head_dim = 64});
+    Session session(model, options("treekv", 48));
+    session.feed(text(203));
+    const SessionState exact = session.state();
+    const SessionState decoded = Encoded(exact, SnapshotForm::Q4).decoded();
+    for (size_t i = 0; i < exact.lists.size(); ++i) {
+        CHECK((decoded.lists[i].keys == exact.lists[i].keys));
+        CHECK((decoded.lists[i].values == exact.lists[i].values));
+    }
+    CHECK(answer(*Session::restore(model, decoded)) == answer(session));
+}
+
+TEST_CASE("keys and values that no code makes smaller are stored exactly, in the form that says so")
+{
+    const auto model = load(tiny); // heads of fewer than 32 elements
+    Session session(model, options("treekv", 24));
+    session.feed(text(60));
+    const Encoded encoded(rounded_state(session, SnapshotForm::Q8), SnapshotForm::Q8);
+    CHECK(form_of(encoded.header) == SnapshotForm::Exact);
+    CHECK((encoded.header == Encoded(session.state()).header));
+}
+
+TEST_CASE("K1-K9: no damaged rounded snapshot becomes a session or allocates more than it may")
+{
+    const auto model = load({.layers = 1, .head_dim = 32});
+    Session session(model, options("treekv", 24));
+    session.feed(text(100));
+    const auto form = GENERATE(SnapshotForm::Q8, SnapshotForm::Q4);
+    SessionState state = rounded_state(session, form);
+    state.lists.front().keys[0] ^= std::byte{1}; // so that not all rows are coded
+    const Encoded whole(state, form);
+    REQUIRE_NOTHROW(whole.decoded());
+    // Damage with corrected checksums, as by an attacker: nothing is read out of bounds.
+    for (size_t i = 0; i < whole.header.size(); ++i)
+        for (const std::byte change : {std::byte{0xFF}, std::byte{1}}) {
+            Encoded bad = whole;
+            bad.header[i] ^= change;
+            refusal([&] { Session::restore(model, bad.decoded()); });
+        }
+    for (size_t length = 0; length < whole.header.size(); ++length) {
+        Encoded bad = whole;
+        bad.header.resize(length);
+        CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
+    }
+    const auto limit_asked = [&](const PayloadLimit& limit) {
+        decode(
+            whole.header,
+            [&](size_t i, std::span<std::byte> to) {
+                std::copy(whole.blocks.at(i).begin(), whole.blocks.at(i).end(), to.begin());
+            },
+            limit);
+    };
+    const uint64_t in_memory = Session::largest_lists(*model, state);
+    CHECK(bytes_of(whole) < in_memory); // what it takes decoded counts, not what is stored
+    CHECK_NOTHROW(limit_asked([&](const SessionState& s) { return Session::largest_lists(*model, s); }));
+    CHECK(refusal([&] { limit_asked([&](const SessionState&) { return bytes_of(whole); }); }) == "PAL-SNAP-03");
 }
 
 TEST_CASE("a session without tokens can be saved")
