@@ -123,7 +123,8 @@ double loss(Session& session, std::span<const TokenId> tokens)
 class Bench {
 public:
     explicit Bench(const Options& options)
-        : options_(options), model_(Model::load(options.model, kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""}))),
+        : options_(options),
+          model_(Model::load(options.model, kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""}))),
           tokens_(tokens_of(options, *model_)), session_(model_, session_options())
     {
     }
