@@ -38,8 +38,9 @@ int64_t coded_row_bytes(const CodedRows& shape);
 
 // For the functions below, REQUIRES: can_code(shape), and whole rows.
 
-// Rounds rows in place. Leaves a row as it is if it is not finite, or if no rounded row is found near it (which
-// f16 rows of a model do not show).
+// Rounds rows in place. Leaves a row as it is if it is not finite, or if no rounded row is found near it: of normal
+// numbers that is no row of f16 or bf16 and one of 2,500 of Q8_0 in q4; of numbers near the smallest of f16 a few
+// in a hundred.
 void round_rows(const CodedRows& shape, std::span<std::byte> rows);
 // Codes rows; `codes` has coded_row_bytes for each. Sets is_rounded[i] to 1 if decoding gives row i back, else to
 // 0.

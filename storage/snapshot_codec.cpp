@@ -341,17 +341,18 @@ void read_coded(BlockReader& reader, const kernels::CodedRows& coded, uint32_t c
     if (found != uncoded) refuse_damaged_codes(Text("its parts do not add up"));
     reader.fill(codes, (count - uncoded) * coded_bytes);
     reader.fill(others, uncoded * bytes);
+    std::vector<std::byte> decoded((count - uncoded) * bytes);
+    decode_rows(coded, codes, decoded);
+    if (uncoded == 0) {
+        rows = std::move(decoded);
+        return;
+    }
     rows.resize(count * bytes);
-    std::span<const std::byte> code = codes, other = others;
+    auto next_decoded = decoded.cbegin(), next_other = others.cbegin();
     for (size_t i = 0; i < count; ++i) {
-        const auto row = std::span(rows).subspan(i * bytes, bytes);
-        if (is_coded(i)) {
-            decode_rows(coded, code.first(coded_bytes), row);
-            code = code.subspan(coded_bytes);
-        } else {
-            std::copy_n(other.begin(), bytes, row.begin());
-            other = other.subspan(bytes);
-        }
+        auto& next = is_coded(i) ? next_decoded : next_other;
+        std::copy_n(next, bytes, rows.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+        next += static_cast<std::ptrdiff_t>(bytes);
     }
 }
 

@@ -15,7 +15,7 @@ std::string_view name_of(SnapshotForm form)
     return names[static_cast<size_t>(form)];
 }
 
-std::optional<SnapshotForm> snapshot_form(std::string_view name)
+std::optional<SnapshotForm> form_named(std::string_view name)
 {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) return std::nullopt;

@@ -14,7 +14,7 @@ namespace palimpsest::storage {
 enum class SnapshotForm : uint8_t { Exact, Q8, Q4 };
 
 std::string_view name_of(SnapshotForm form); // "exact", "q8", "q4"
-std::optional<SnapshotForm> snapshot_form(std::string_view name);
+std::optional<SnapshotForm> form_named(std::string_view name);
 
 // How rows are coded; nullopt if `form` stores them exactly, also because their code would not be smaller.
 std::optional<kernels::CodedRows> coded_rows(SnapshotForm form, kernels::DType kv_type, int64_t head_dim);

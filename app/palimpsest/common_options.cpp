@@ -143,6 +143,13 @@ void add_snapshot_option(CLI::App& command, CommonOptions& o)
         CLI::IsMember({"exact", "q8", "q4"}));
 }
 
+void refuse_snapshot_without_session(const CommonOptions& options)
+{
+    if (options.given(Setting::Snapshot))
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::Snapshot),
+                    Text("no session is saved here"), Text("leave it out, or give {0}", Setting::Session));
+}
+
 void add_sampling_options(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "seed", o.sampler.seed, "of the random numbers");

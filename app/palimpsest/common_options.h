@@ -36,6 +36,8 @@ struct CommonOptions : storage::SessionChoice {
 void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd, compute
 void add_cache_options(CLI::App& command, CommonOptions& options); // policy, budget, chunk, positions, kv-type, pin
 void add_snapshot_option(CLI::App& command, CommonOptions& options); // how checkpoints are stored
+// Throws Error (Usage) if --snapshot is given: nothing is saved. REQUIRES: options were parsed.
+void refuse_snapshot_without_session(const CommonOptions& options);
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_reread_options(CLI::App& command, CommonOptions& options);
 void add_answer_from_option(CLI::App& command, CommonOptions& options);

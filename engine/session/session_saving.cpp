@@ -165,9 +165,13 @@ public:
 
 private:
     IntegrityCheck integrity_check(); // runs the integrity check; the session stays as it was
-    // As integrity_check, with these lists instead of the session's own, which are `own`.
-    IntegrityCheck integrity_check_with(std::span<const ListAtRest> lists, std::span<const ListAtRest> own);
-    void overwrite_rows(std::span<const ListAtRest> lists);
+    // Keys and values of every list, [layers, kv_heads].
+    struct Rows {
+        std::vector<std::byte> keys, values;
+    };
+    // As integrity_check, but with the rows of `state` instead of the session's own.
+    IntegrityCheck integrity_check_with(const SessionState& state, std::span<const Rows> own);
+    void overwrite_rows(size_t list, std::span<const std::byte> keys, std::span<const std::byte> values);
     void round_lists(SessionState& state, const RowRounding& round);
     void restore_lists(const SessionState& state);
     void restore_scalars(const SessionState& state); // everything but the lists
@@ -200,39 +204,47 @@ IntegrityCheck Session::Saving::integrity_check()
     return result;
 }
 
-void Session::Saving::overwrite_rows(std::span<const ListAtRest> lists)
+void Session::Saving::overwrite_rows(size_t list, std::span<const std::byte> keys,
+                                     std::span<const std::byte> values)
 {
     const auto heads = static_cast<size_t>(s_.cache_.shape().heads.kv_heads);
-    for (size_t i = 0; i < lists.size(); ++i)
-        s_.cache_.overwrite(static_cast<int32_t>(i / heads), static_cast<int32_t>(i % heads), lists[i].keys,
-                            lists[i].values);
-    if (s_.policy_->retrieval()) s_.transformer_.bound_pages(s_.cache_);
+    s_.cache_.overwrite(static_cast<int32_t>(list / heads), static_cast<int32_t>(list % heads), keys, values);
 }
 
-IntegrityCheck Session::Saving::integrity_check_with(std::span<const ListAtRest> lists,
-                                                     std::span<const ListAtRest> own)
+IntegrityCheck Session::Saving::integrity_check_with(const SessionState& state, std::span<const Rows> own)
 {
+    const auto bound_pages = [&] {
+        if (s_.policy_->retrieval()) s_.transformer_.bound_pages(s_.cache_);
+    };
+    const auto take_back = [&] {
+        for (size_t i = 0; i < own.size(); ++i)
+            overwrite_rows(i, own[i].keys, own[i].values);
+        bound_pages();
+    };
     s_.cache_.defragment();
     IntegrityCheck result;
     try {
-        overwrite_rows(lists);
+        for (size_t i = 0; i < state.lists.size(); ++i)
+            overwrite_rows(i, state.lists[i].keys, state.lists[i].values);
+        bound_pages();
         result = integrity_check();
     } catch (...) {
-        overwrite_rows(own);
+        take_back();
         throw;
     }
-    overwrite_rows(own);
+    take_back();
     return result;
 }
 
 void Session::Saving::round_lists(SessionState& state, const RowRounding& round)
 {
-    const std::vector<ListAtRest> own = state.lists;
+    std::vector<Rows> own;
     for (ListAtRest& list : state.lists) {
+        own.push_back({list.keys, list.values});
         round(list.keys);
         round(list.values);
     }
-    state.integrity_check = integrity_check_with(state.lists, own);
+    state.integrity_check = integrity_check_with(state, own);
 }
 
 SessionState Session::Saving::state(const RowRounding& round)

@@ -197,7 +197,7 @@ private:
 
 void round_each(const CodedRows& shape, std::span<std::byte> rows)
 {
-    // Rows of f16 are rounded after one attempt; those of bf16, which have no more bits than scales, take more.
+    // One attempt is enough but for some rows of Q8_0, and of f16 near its smallest numbers.
     constexpr int attempts = 8;
     Coder coder(shape);
     const auto bytes = static_cast<size_t>(row_bytes(shape.type, shape.head_dim));

@@ -83,6 +83,9 @@ bool Checkpoints::restore_newest()
             context_.session = engine::Session::restore(context_.model, state);
             last_bytes_ = 2 * snapshot.bytes; // log and file
             if (first) context_.listener.note(Text("{0}; an older one is used", sentence_of(*first)));
+            if (snapshot.form != SnapshotForm::Exact)
+                context_.listener.note(Text("it goes on from a cache that was rounded to {0} when it was saved",
+                                            std::string(name_of(snapshot.form))));
             // Snapshots keeps only two checkpoints: a damaged one would displace an intact one.
             for (const int64_t id : damaged)
                 if (!read_only) store.snapshots.remove(id);
@@ -118,6 +121,21 @@ void Checkpoints::restore_before(uint64_t tokens)
         }
     }
     context_.session = fresh();
+}
+
+void Checkpoints::tell_if_exact() const
+{
+    const SnapshotForm form = context_.snapshot_form;
+    if (form == SnapshotForm::Exact || context_.options.read_only) return;
+    const kernels::DType type = *context_.session->options().kv_type;
+    const int32_t dim = context_.model->config().head_dim;
+    if (coded_rows(form, type, dim)) return;
+    const std::string name(name_of(form));
+    context_.listener.note(
+        dim % 32 == 0 ? Text("its cache is saved exactly: {0} would not be smaller than what it holds", name)
+                      : Text("its cache is saved exactly: {0} needs heads of a multiple of {1} numbers, and this "
+                             "model's have {2}",
+                             name, 32, dim));
 }
 
 void Checkpoints::start_counting()

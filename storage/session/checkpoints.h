@@ -34,6 +34,8 @@ public:
     // Returns a session that has read nothing, with the stored session's options.
     std::unique_ptr<engine::Session> fresh() const;
 
+    // Tells the listener if checkpoints are to be rounded and cannot be.
+    void tell_if_exact() const;
     // From here on, bytes written and tokens read count for the limit of save_if_due.
     void start_counting();
     // To be called when the session went back, perhaps to before the position at which counting started.

@@ -116,7 +116,7 @@ bool chooses_budget(const engine::PolicyInfo& info)
 
 SnapshotForm SessionChoice::snapshot_form() const
 {
-    const auto form = storage::snapshot_form(snapshot);
+    const auto form = form_named(snapshot);
     if (!form) bad_value(Setting::Snapshot, snapshot, Text("choose exact, q8 or q4"));
     return *form;
 }

@@ -44,7 +44,7 @@ try : all_(ordered_json::parse(info.options)) {
     const auto day = all_.value("day", int64_t{0});
     if (day < 0 || day > last_day) unreadable(info.name);
     date = std::chrono::sys_days(std::chrono::days(static_cast<int>(day)));
-    const auto form = snapshot_form(all_.value(snapshot_key, "exact"));
+    const auto form = form_named(all_.value(snapshot_key, "exact"));
     if (!form) unreadable(info.name);
     snapshot = *form;
     sampling({});

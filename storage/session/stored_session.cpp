@@ -37,6 +37,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         check_cache_options(context_);
         check_question(context_, *framing_);
         check_system(context_, *framing_);
+        store_snapshot_form();
         fallback_.run(
             [&] {
                 // A read-only session cannot read the rest of a document later, and a question to it needs all of
@@ -47,6 +48,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
             },
             LastDocument::MayStayHalfRead);
     }
+    checkpoints_->tell_if_exact();
     checkpoints_->start_counting();
 }
 
@@ -124,7 +126,7 @@ void StoredSession::begin_read_only_view()
 // A form that is given now applies to all checkpoints to come.
 void StoredSession::store_snapshot_form()
 {
-    if (context_.info.id == 0 || context_.options.read_only) return;
+    if (context_.options.read_only) return;
     const SessionSettings settings(context_.info);
     if (context_.snapshot_form == settings.snapshot) return;
     const std::string changed = settings.json_with(context_.snapshot_form);
@@ -134,7 +136,6 @@ void StoredSession::store_snapshot_form()
 
 void StoredSession::open()
 {
-    store_snapshot_form();
     if (context_.session) return; // move_to_cpu opened it
     context_.info.id != 0 ? resume() : begin();
 }

@@ -62,7 +62,8 @@ public:
     const engine::Tokenizer& tokenizer() const { return framing_->tokenizer(); }
     const std::string& name() const { return context_.info.name; }
     int64_t id() const { return context_.info.id; }
-    const std::string& system() const { return framing_->system(); } // the system prompt; empty: none
+    SnapshotForm snapshot_form() const { return context_.snapshot_form; } // of the checkpoints to come
+    const std::string& system() const { return framing_->system(); }      // the system prompt; empty: none
     // The question that is known while documents are read; empty: none.
     const std::string& question() const { return framing_->question(); }
     bool is_new() const { return context_.stream.empty(); }

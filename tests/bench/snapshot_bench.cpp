@@ -24,6 +24,7 @@
 #include "engine/session/session.h"
 #include "kernels/backend.h"
 #include "storage/conversations.h"
+#include "storage/packing.h"
 #include "storage/snapshots.h"
 #include "tests/bench/median.h"
 
@@ -100,13 +101,20 @@ SessionState state_of(Session& session, SnapshotForm form)
 
 double hashing(const SessionState& state, SnapshotForm form)
 {
-    std::vector<std::vector<std::byte>> blocks;
-    encode(state, form,
-           [&](const BlockName&, std::span<const std::byte> raw) { blocks.emplace_back(raw.begin(), raw.end()); });
-    return milliseconds([&] {
-        for (const auto& block : blocks)
-            if (hash64(block) == 0 && hash128(block) == Hash128{}) std::abort(); // of stored and of unpacked bytes
+    std::vector<std::vector<std::byte>> raw, stored;
+    encode(state, form, [&](const BlockName&, std::span<const std::byte> block) {
+        raw.emplace_back(block.begin(), block.end());
+        stored.push_back(pack(block));
     });
+    int64_t sum = 0; // printed, so that no hash can be left out
+    const double time = milliseconds([&] {
+        for (const auto& block : raw)
+            sum += static_cast<int64_t>(hash128(block)[0]);
+        for (const auto& block : stored)
+            sum += hash64(block);
+    });
+    std::fprintf(stderr, "hashes %llx\n", static_cast<unsigned long long>(sum));
+    return time;
 }
 
 // Mean loss of the tokens, each given those before it, as the session reads on.

@@ -70,13 +70,17 @@ class StoredSessionTest(SessionTest):
         chat("one", "--snapshot", "q4")
         self.assertEqual((forms(), said()), (["q4", "q8"], "q4"))
         self.assertIn(b"rounded to q4", self.run_command("sessions", "show", "one").stdout)
-        # Whoever goes on from the same rounded checkpoint says the same.
+        # Two sessions that go on from one rounded checkpoint say the same.
         self.run_command("sessions", "fork", "one", "two")
         self.assertEqual(chat("one")["turns"], chat("two")["turns"])
         self.assertEqual(self.state("one"), self.state("two"))
+        self.fails(2, "PAL-SESSION-06", "chat", "--session", "one", "--snapshot", "exact", "--budget", "999")
+        self.assertEqual(said(), "q4")
         chat("one", "--snapshot", "exact")
         self.assertEqual((forms()[0], said()), ("exact", None))
         self.assertIn("q5", self.fails(2, "PAL-OPTION-01", "read", self.book, "--session", "one", "--snapshot", "q5"))
+        self.fails(2, "PAL-OPTION-01", "summarize", self.book, "--snapshot", "q8")
+        self.fails(2, "PAL-OPTION-01", "chat", "--no-save", "--snapshot", "q8")
 
     def test_cache_options_that_differ_from_the_sessions_are_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

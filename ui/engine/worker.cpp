@@ -591,6 +591,7 @@ void EngineThread::Worker::unpin(StreamRange range)
     change_and_publish([&] { open_.require_session().unpin(token_range(range)); });
 }
 
+// From the start: as a new session, which keeps the system prompt and the form of checkpoints of the open one.
 void EngineThread::Worker::change_policy(const NewSession& request, bool from_the_start)
 {
     if (!from_the_start)
@@ -603,7 +604,10 @@ void EngineThread::Worker::change_policy(const NewSession& request, bool from_th
     const QString wanted =
         QStringLiteral("%1, %2").arg(QString::fromStdString(open_.require_session().name()), request.policy);
     const QString name = free_session_name(wanted, database_);
-    begin_and_read(name, request,
+    NewSession again = request;
+    again.system = QString::fromStdString(open_.require_session().system());
+    again.snapshot = QString::fromStdString(std::string(storage::name_of(open_.require_session().snapshot_form())));
+    begin_and_read(name, again,
                    [&] { run_reading(name, [&] { open_.require_session().read_stored(documents); }); });
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "storage/snapshot_form.h"
+
 namespace palimpsest::ui {
 namespace {
 
@@ -129,6 +131,7 @@ Preferences PreferenceStore::load() const
         const QVariant found = settings_.value(QLatin1String(key));
         if (found.isValid()) take(found, value);
     });
+    if (!storage::form_named(preferences.snapshot.toStdString())) preferences.snapshot = Preferences().snapshot;
     preferences.text_percent = std::clamp(preferences.text_percent, least_text_percent, most_text_percent);
     return preferences;
 }

@@ -93,6 +93,7 @@ public:
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
                         Text("a session is there to be saved"),
                         Text("leave out {0} or {1}", Setting::NoSave, Setting::Session));
+        if (common_.no_save) refuse_snapshot_without_session(common_);
         Documents documents;
         if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
         const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;

@@ -106,6 +106,7 @@ private:
             if (files_.empty())
                 refuse(Text("command line"), Text("there is no FILE"),
                        Text("give a file, or {0}", Setting::Session));
+            refuse_snapshot_without_session(common_);
             return;
         }
         if (common_.no_save)

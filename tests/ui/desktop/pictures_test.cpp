@@ -43,6 +43,7 @@ private Q_SLOTS:
     void the_policy_panel_is_drawn();
     void the_outline_is_drawn();
     void a_comparison_is_drawn();
+    void an_epub_and_a_pdf_are_drawn();
     void a_search_is_drawn();
     void the_command_palette_is_drawn();
     void the_settings_are_drawn();
@@ -248,6 +249,36 @@ void PicturesTest::a_comparison_is_drawn()
     QCOMPARE(program_->failures(), QStringList());
     QVERIFY(compare->state()->phase == CompareState::Phase::Finished);
     keep(QStringLiteral("compare"));
+}
+
+void PicturesTest::an_epub_and_a_pdf_are_drawn()
+{
+    const auto document = [](const char* name) {
+        return QString::fromStdString(source_file(std::string("tests/fixtures/documents/") + name));
+    };
+    program_->trigger(ActionId::NewSession);
+    QVERIFY(program_->settle());
+    program_->window().open_paths({document("pandoc-manual.epub"), document("latex-long.pdf")});
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    QCOMPARE(program_->facts()->documents.size(), size_t{2});
+    for (const auto& [name, share] : {std::pair("epub", 1), std::pair("pdf", 60)}) {
+        const DocumentPart& part = program_->facts()->documents[name == std::string_view("pdf") ? 1 : 0];
+        program_->window().show_tab(Tab::Document);
+        DocumentView* text = program_->areas().document()->view();
+        text->jump_to(part.range.first + (part.range.last - part.range.first) * static_cast<uint64_t>(share) / 100);
+        QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
+        keep(QString::fromLatin1(name));
+    }
+    program_->window().show_tab(Tab::Outline);
+    keep(QStringLiteral("epub-outline"));
+    program_->window().show_tab(Tab::Chat);
+    ask(QStringLiteral("What did the widow write in the last week of autumn?"));
+    program_->areas().chat()->view()->perform(program_->areas().chat()->view()->turns().count() - 1,
+                                              TurnAction::ShowSources);
+    DocumentView* text = program_->areas().document()->view();
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
+    keep(QStringLiteral("pdf-sources"));
 }
 
 void PicturesTest::a_search_is_drawn()

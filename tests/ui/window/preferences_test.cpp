@@ -26,6 +26,7 @@ private Q_SLOTS:
         changed.policy = "lacache:sinks=8";
         changed.budget = "512MiB";
         changed.chunk = 256;
+        changed.snapshot = "q4";
         changed.system = "Be brief.\nAlways.";
         changed.sampling.temperature = 0.123456789012345;
         changed.sampling.seed = std::numeric_limits<uint64_t>::max();
@@ -50,6 +51,8 @@ private Q_SLOTS:
         QCOMPARE(found.policy, changed.policy);
         QCOMPARE(found.budget, changed.budget);
         QCOMPARE(found.chunk, changed.chunk);
+        QCOMPARE(found.snapshot, changed.snapshot);
+        QCOMPARE(found.new_session().snapshot, changed.snapshot);
         QCOMPARE(found.system, changed.system);
         QVERIFY(found.sampling == changed.sampling);
         QCOMPARE(found.enter_sends, false);
@@ -91,6 +94,7 @@ private Q_SLOTS:
             p.max_tokens = p.chunk = 5'000'000;
             p.model.threads = 5000;
         });
+        row("a rounded cache", [](Preferences& p) { p.snapshot = "q8"; });
         row("the largest seed", [](Preferences& p) { p.sampling.seed = std::numeric_limits<uint64_t>::max(); });
         row("a language without a translation", [](Preferences& p) { p.language = "fr"; });
         row("a device that is not there", [](Preferences& p) { p.model.device = "cuda:7"; });
@@ -104,6 +108,7 @@ private Q_SLOTS:
         QVERIFY(found.sampling == stored.sampling);
         QCOMPARE(found.max_tokens, stored.max_tokens);
         QCOMPARE(found.chunk, stored.chunk);
+        QCOMPARE(found.snapshot, stored.snapshot);
         QCOMPARE(found.model.threads, stored.model.threads);
         QCOMPARE(found.model.device, stored.model.device);
         QCOMPARE(found.language, stored.language);

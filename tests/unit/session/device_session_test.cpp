@@ -230,6 +230,32 @@ TEST_CASE("a device session continues bit for bit from a state and from a fork",
     }
 }
 
+TEST_CASE("a device session goes on from a state with rounded rows, and the saved one from its own", "[device]")
+{
+    const auto model = on_device(small_shape());
+    const auto text = random_text(120);
+    const RowRounding coarse = [](std::span<std::byte> rows) { // f16 without its low byte
+        for (size_t i = 0; i < rows.size(); i += 2)
+            rows[i] = std::byte{0};
+    };
+    for (const std::string policy : {"treekv", "adakv", "quest"}) {
+        CAPTURE(policy);
+        const SessionOptions options = options_for(policy, PositionMode::Contiguous);
+        Session whole(model, options), saved(model, options);
+        for (Session* session : {&whole, &saved}) {
+            session->feed(std::span(text).first(100));
+            say(*session, 4); // rows are scattered now
+        }
+        const SessionState rounded = saved.state(coarse);
+        const auto on = Session::restore(model, rounded);
+        CHECK(on->state().integrity_check == rounded.integrity_check);
+        CHECK((on->state(coarse).lists.back().values == rounded.lists.back().values));
+        for (Session* session : {&whole, &saved})
+            session->feed(std::span(text).subspan(100));
+        CHECK(outcome_of(saved, 3) == outcome_of(whole, 3)); // state() changed nothing
+    }
+}
+
 TEST_CASE("pins that are added and removed on a device are saved with the session", "[device]")
 {
     const auto model = on_device(small_shape()), cpu = load_random(small_shape());

@@ -57,9 +57,9 @@ const std::vector<engine::SessionState>& states()
         engine::Session session(model, options);
         std::vector<engine::SessionState> made;
         for (int i = 0; i < 3; ++i) {
-            std::vector<engine::TokenId> tokens;
+            std::vector<engine::TokenId> tokens(40);
             for (int t = 0; t < 40; ++t)
-                tokens.push_back((t * 7 + i) % 96);
+                tokens[static_cast<size_t>(t)] = (t * 7 + i) % 96;
             session.feed(tokens);
             made.push_back(session.state());
         }

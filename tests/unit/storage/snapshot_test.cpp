@@ -204,6 +204,21 @@ TEST_CASE("K1-K9: no damaged rounded snapshot becomes a session or allocates mor
         bad.header.resize(length);
         CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
     }
+    // A bitmap that does not agree with the header, with the hash that fits: the last row of the first list becomes
+    // coded, or not.
+    {
+        Encoded bad = whole;
+        const size_t tokens = state.lists.front().tokens.size();
+        const size_t at = state.logits.size() * sizeof(float) +
+                          tokens * (sizeof(uint32_t) + (state.lists.front().tokens.sum.empty() ? 0 : 16));
+        bad.blocks[0].at(at) ^= std::byte{2};
+        const Hash128 before = hash128(whole.blocks[0]), now = hash128(bad.blocks[0]);
+        const auto* named = std::as_bytes(std::span(before)).data();
+        const auto found = std::search(bad.header.begin(), bad.header.end(), named, named + before.size());
+        REQUIRE(found != bad.header.end());
+        std::copy_n(std::as_bytes(std::span(now)).data(), now.size(), found);
+        CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
+    }
     const auto limit_asked = [&](const PayloadLimit& limit) {
         decode(
             whole.header,
