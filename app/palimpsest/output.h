@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "engine/text/unicode/visible_text.h"
+
 namespace palimpsest::app {
 
-// Replaces control characters other than line feed and tab, and bidirectional overrides, by visible escapes.
-// REQUIRES: complete UTF-8 characters.
-std::string visible(std::string_view text);
+using engine::visible;
 
-// Like visible(), and line feeds and tabs become spaces, so that the text fits into one row of a table.
+// A text on one line within a sentence: it neither moves the cursor nor reorders what stands around it.
 std::string row_text(std::string_view text);
 
 std::string utc(int64_t milliseconds); // since 1970: "2026-11-27 15:30 UTC"

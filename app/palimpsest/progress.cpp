@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/palimpsest/output.h"
+#include "engine/text/unicode/display_width.h"
 #include "kernels/base/byte_quantity.h"
 
 namespace palimpsest::app {
@@ -67,7 +68,7 @@ void Progress::draw(const storage::ReadingProgress& p)
 
     const engine::Telemetry& t = p.telemetry;
     const CommandWording& wording = console_.wording;
-    std::string line = wording.of(Text("Reading {0}  ", visible(p.what)));
+    std::string line = wording.of(Text("Reading {0}  ", row_text(p.what)));
     if (p.share) line += std::to_string(static_cast<int>(*p.share * 100)) + " % - ";
     line += wording.of(Text("{0} tokens - {1} tok/s", format_count(t.tokens_seen),
                             format_count(static_cast<uint64_t>(p.tokens_per_second))));
@@ -75,7 +76,7 @@ void Progress::draw(const storage::ReadingProgress& p)
     line += " - " + wording.of(Text("cache {0}, full cache {1}", format_bytes(t.cache_bytes),
                                     format_bytes(t.full_cache_bytes)));
     if (style_ == Style::Line)
-        console_.err << '\r' << line.substr(0, terminal_columns() - 1) << "\x1b[K" << std::flush;
+        console_.err << '\r' << engine::within_width(line, terminal_columns() - 1) << "\x1b[K" << std::flush;
     else
         console_.err << line << '\n' << std::flush;
     line_open_ = style_ == Style::Line;

@@ -1,4 +1,4 @@
-#include "storage/transcript/readable_text.h"
+#include "engine/text/unicode/visible_text.h"
 #include "storage/transcript/transcript_format.h"
 #include "storage/transcript/transcript_words.h"
 
@@ -68,7 +68,7 @@ public:
 
     void write(const Transcript& transcript)
     {
-        const std::string name = html_text(readable_line(transcript.name));
+        const std::string name = html_text(engine::visible_line(transcript.name));
         out_ << "<!DOCTYPE html>\n<html lang=\"" << word(Text("en")) << "\">\n<head>\n<meta charset=\"utf-8\">\n"
              << "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                 "'unsafe-inline'\">\n"
@@ -104,7 +104,7 @@ private:
              << " <time datetime=\"" << iso_time(message.created_ms) << "\">" << utc_minute(message.created_ms)
              << "</time></h2>\n";
         if (const auto state = state_words(message)) write_note(*state);
-        out_ << "<div class=\"text\" dir=\"auto\">" << html_text(readable(message.text)) << "</div>\n";
+        out_ << "<div class=\"text\" dir=\"auto\">" << html_text(engine::visible(message.text)) << "</div>\n";
         if (message.quote) write_quote(*message.quote);
         if (!message.sources.empty()) write_sources(message.sources);
         if (const auto reading = reading_words(message)) write_note(*reading);
@@ -115,8 +115,8 @@ private:
 
     void write_quote(const TranscriptQuote& quote)
     {
-        out_ << "<blockquote>\n<p dir=\"auto\">" << html_text(readable(quote.text)) << "</p>\n<cite dir=\"auto\">"
-             << word(place_words(quote.place)) << "</cite>\n</blockquote>\n";
+        out_ << "<blockquote>\n<p dir=\"auto\">" << html_text(engine::visible(quote.text))
+             << "</p>\n<cite dir=\"auto\">" << word(place_words(quote.place)) << "</cite>\n</blockquote>\n";
         if (const auto missing = unsupported_words(quote)) write_note(*missing);
     }
 

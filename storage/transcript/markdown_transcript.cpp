@@ -1,4 +1,4 @@
-#include "storage/transcript/readable_text.h"
+#include "engine/text/unicode/visible_text.h"
 #include "storage/transcript/transcript_format.h"
 #include "storage/transcript/transcript_words.h"
 
@@ -32,7 +32,7 @@ std::string markdown_line(const std::string& line)
 void write_quoted(const std::string& text, std::ostream& out)
 {
     out << "> ";
-    for (const char c : markdown_text(readable(text))) {
+    for (const char c : markdown_text(engine::visible(text))) {
         out << c;
         if (c == '\n') out << "> ";
     }
@@ -44,7 +44,7 @@ void write_quoted(const std::string& text, std::ostream& out)
 void write_markdown_transcript(const Transcript& transcript, const Wording& wording, std::ostream& out)
 {
     const auto line = [&](const Text& text) { return markdown_line(text.in(wording)); };
-    out << "# " << markdown_line(readable_line(transcript.name)) << "\n\n";
+    out << "# " << markdown_line(engine::visible_line(transcript.name)) << "\n\n";
     for (const auto& [name, value] : session_words(transcript))
         out << "- **" << line(name) << "**: " << line(value) << '\n';
     out << '\n';

@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "engine/policy/policy.h"
+#include "engine/text/unicode/visible_text.h"
 #include "kernels/base/byte_quantity.h"
-#include "storage/transcript/readable_text.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& texts, const char* separator)
 {
     std::string all;
     for (const std::string& text : texts)
-        all += (all.empty() ? "" : separator) + readable_line(text);
+        all += (all.empty() ? "" : separator) + engine::visible_line(text);
     return all;
 }
 
@@ -41,7 +41,7 @@ std::string iso_time(int64_t milliseconds)
 
 std::vector<std::pair<Text, Text>> session_words(const Transcript& transcript)
 {
-    const auto verbatim = [](const std::string& text) { return Text::verbatim(readable_line(text)); };
+    const auto verbatim = [](const std::string& text) { return Text::verbatim(engine::visible_line(text)); };
     std::vector<std::pair<Text, Text>> words{{Text("Model"), verbatim(transcript.model)}};
     if (!transcript.policy.empty()) words.emplace_back(Text("Policy"), verbatim(transcript.policy));
     if (!transcript.budget.empty()) words.emplace_back(Text("Budget"), verbatim(transcript.budget));
@@ -55,11 +55,12 @@ std::vector<std::pair<Text, Text>> session_words(const Transcript& transcript)
 
 Text document_words(const TranscriptDocument& document)
 {
-    const std::string title = readable_line(document.title), tokens = format_count(document.tokens);
-    const Text size = document.format.empty() ? Text("{0} tokens", tokens)
-                                              : Text("{0}, {1} tokens", readable_line(document.format), tokens);
+    const std::string title = engine::visible_line(document.title), tokens = format_count(document.tokens);
+    const Text size = document.format.empty()
+                          ? Text("{0} tokens", tokens)
+                          : Text("{0}, {1} tokens", engine::visible_line(document.format), tokens);
     return document.author.empty() ? Text("{0} ({1})", title, size)
-                                   : Text("{0}, by {1} ({2})", title, readable_line(document.author), size);
+                                   : Text("{0}, by {1} ({2})", title, engine::visible_line(document.author), size);
 }
 
 Text role_words(Role role)
@@ -95,9 +96,10 @@ std::optional<Text> reading_words(const TranscriptMessage& message)
 
 Text place_words(const TranscriptPlace& place)
 {
-    std::string name = readable_line(place.document);
+    std::string name = engine::visible_line(place.document);
     if (!place.section_path.empty()) name += ", " + joined(place.section_path, " › ");
-    return place.page.empty() ? Text::verbatim(name) : Text("{0}, page {1}", name, readable_line(place.page));
+    return place.page.empty() ? Text::verbatim(name)
+                              : Text("{0}, page {1}", name, engine::visible_line(place.page));
 }
 
 Text source_words(const TranscriptSource& source)

@@ -20,7 +20,7 @@ PASTES_UNMARKED = b"\x1b[?2004l"
 def printed(text):
     """The text as the command prints it: a random model also writes control characters, which are escaped."""
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: "\\x%02x" % ord(found[0]), text)
-    return re.sub(r"[\x80-\x9f\u202a-\u202e\u2066-\u2069]", lambda found: "\\u{%x}" % ord(found[0]), text)
+    return re.sub(r"[\x80-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U0010ffff]", lambda found: "\\u{%x}" % ord(found[0]), text)
 
 
 class ChatTest(SessionTest):

@@ -12,6 +12,7 @@
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/retention_picture.h"
+#include "app/palimpsest/table.h"
 #include "kernels/base/byte_quantity.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/reading_meter.h"
@@ -237,6 +238,24 @@ TEST_CASE("numbers of bytes are parsed and formatted with units")
     CHECK(format_bytes(999) == "999 B");
     CHECK(format_count(812345) == "812,345");
     CHECK(format_count(12) == "12");
+}
+
+TEST_CASE("a table is aligned whatever script its cells are of, and separated by tabs for scripts")
+{
+    const auto written = [](bool is_terminal) {
+        Table table;
+        table.add({"\u4E2D\u6587", "1", "a\tb"});
+        table.add({"\u05E9\u05DC\u05D5\u05DD\x1b[A", "22", "\U0001F468\u200D\U0001F469"});
+        std::istringstream in;
+        std::ostringstream out, err;
+        Console console{in, out, err, is_terminal, false, {}};
+        table.write_rows(console);
+        return out.str();
+    };
+    CHECK(written(false) ==
+          "\u4E2D\u6587\t1\ta b\n\u05E9\u05DC\u05D5\u05DD\\x1b[A\t22\t\U0001F468\u200D\U0001F469\n");
+    CHECK(written(true) == "\u4E2D\u6587        1   a b\n"
+                           "\u2068\u05E9\u05DC\u05D5\u05DD\\x1b[A\u2069  22  \U0001F468\u200D\U0001F469\n");
 }
 
 TEST_CASE("control characters are escaped in text for a terminal")

@@ -280,7 +280,7 @@ class StoredSessionTest(SessionTest):
         self.assertEqual(references, [])
         self.assertNotIn("\u202e", page)
         self.assertIn("talk & <b>", shown)
-        self.assertIn(foreign.replace("\u202e", "\\xe2\\x80\\xae"), shown)
+        self.assertIn(foreign.replace("\u202e", "\\u{202e}"), shown)
         self.assertNotIn("url(", page)
 
         markdown = self.run_command(*write).stdout.decode()

@@ -13,6 +13,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/token_source.h"
+#include "engine/text/unicode/display_width.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
@@ -266,10 +267,20 @@ private:
                             c.options.chunk, name_of(c.options.positions))) +
             (c.protocol == Protocol::Blind ? "" : std::string(", ") + name_of(c.protocol)) +
             (c.lengths.empty() ? "" : "\n" + wording.of(Text("kept: {0}", c.lengths)));
-        return c.loss ? settings : visible(c.spec) + ": " + settings;
+        return c.loss ? settings : row_text(c.spec) + ": " + settings;
     }
 
-    static std::string shown(const Contender& c) { return c.loss ? c.spec : visible(c.spec); }
+    static std::string shown(const Contender& c) { return engine::visible_line(c.spec); }
+
+    static constexpr size_t min_name_width = 30; // columns, as in the table's head
+
+    static size_t name_width(const std::vector<Contender>& contenders)
+    {
+        size_t width = min_name_width;
+        for (const Contender& c : contenders)
+            width = std::max(width, engine::display_width(shown(c)));
+        return width;
+    }
 
     static std::string rounded(const std::optional<double>& number, int digits)
     {
@@ -285,12 +296,15 @@ private:
                                                      "    cache  full cache  median age")
                                               : Text("session                        budget  perplexity    tok/s   "
                                                      "    cache  full cache  median age"));
+        const size_t names = name_width(contenders);
+        out.insert(min_name_width, names - min_name_width, ' ');
         out += '\n';
         bool cut = false;
         for (const Contender& c : contenders) {
             const engine::Telemetry& t = c.telemetry;
             char line[200];
-            std::snprintf(line, sizeof line, "%-30s %6d  %10s %8s %11s %11s %11s%s\n", shown(c).c_str(), c.budget,
+            out += engine::padded(engine::isolated(shown(c)), names);
+            std::snprintf(line, sizeof line, " %6d  %10s %8s %11s %11s %11s%s\n", c.budget,
                           rounded(c.loss ? std::optional(c.loss->perplexity()) : std::nullopt, 3).c_str(),
                           rounded(c.tokens_per_second, 0).c_str(), format_bytes(t.cache_bytes).c_str(),
                           format_bytes(t.full_cache_bytes).c_str(),
@@ -306,8 +320,7 @@ private:
         out += wording.of(Text("\noverlap of the kept sets, % of either\n"));
         for (size_t i = 0; i < contenders.size(); ++i) {
             char line[64];
-            std::snprintf(line, sizeof line, "%-30s", shown(contenders[i]).c_str());
-            out += line;
+            out += engine::padded(engine::isolated(shown(contenders[i])), names);
             for (size_t j = 0; j < contenders.size(); ++j) {
                 std::snprintf(line, sizeof line, " %5.1f",
                               100 * engine::overlap(contenders[i].map, contenders[j].map));

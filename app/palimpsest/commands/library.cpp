@@ -14,6 +14,7 @@
 #include "app/palimpsest/library_document.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
+#include "app/palimpsest/table.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
@@ -204,14 +205,15 @@ private:
         for (const DocumentInfo& document : store->library.list())
             all.push_back(summary(*store, document, sessions[document.id]));
         if (common_.json) return write_json(console.out, {{"schema", "palimpsest.library/1"}, {"documents", all}});
+        Table table;
         for (const ordered_json& d : all) {
-            const std::string author = d["author"], format = d["format"];
-            console.out << d["document"] << '\t' << row_text(d["title"].get<std::string>()) << '\t'
-                        << row_text(author) << '\t'
-                        << (format.empty() ? console.wording.of(Text("text")) : row_text(format)) << '\t'
-                        << console.wording.of(Text("{0} tokens", format_count(d["tokens"]))) << '\t'
-                        << console.wording.of(place_of(d)) << '\n';
+            const std::string format = d["format"];
+            table.add({d["document"].dump(), d["title"], d["author"],
+                       format.empty() ? console.wording.of(Text("text")) : format,
+                       console.wording.of(Text("{0} tokens", format_count(d["tokens"]))),
+                       console.wording.of(place_of(d))});
         }
+        table.write_rows(console);
     }
 
     static Text place_of(const ordered_json& d)

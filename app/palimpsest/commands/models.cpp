@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/table.h"
 #include "engine/model/files/model_identity.h"
 #include "engine/model/files/open_model.h"
 #include "engine/session/cache_bytes.h"
@@ -149,38 +149,16 @@ private:
         const fs::path chosen = default_or_none();
         if (json_) return list_json(found, notes, chosen, console);
         const CommandWording& wording = console.wording;
-        std::vector<std::array<std::string, 5>> rows = {{wording.of(Text("NAME")), wording.of(Text("SOURCE")),
-                                                         wording.of(Text("SIZE")), wording.of(Text("ARCHITECTURE")),
-                                                         wording.of(Text("TYPE"))}};
+        Table table;
+        table.add({"  " + wording.of(Text("NAME")), wording.of(Text("SOURCE")), wording.of(Text("SIZE")),
+                   wording.of(Text("ARCHITECTURE")), wording.of(Text("TYPE"))});
         for (const FoundModel& model : found)
-            rows.push_back({(is_same(model.path, chosen) ? "* " : "  ") + visible(model.name),
-                            wording.of(source_name(model.source)), format_bytes(model.bytes),
-                            visible(model.architecture), visible(model.type)});
-        rows[0][0].insert(0, "  ");
-        write_table(rows, console.out);
+            table.add({(is_same(model.path, chosen) ? "* " : "  ") + model.name,
+                       wording.of(source_name(model.source)), format_bytes(model.bytes), model.architecture,
+                       model.type});
+        table.write_columns(console);
         for (const Text& note : notes)
             write_note(console, false, note);
-    }
-
-    // Characters, not bytes.
-    static size_t width_of(const std::string& text)
-    {
-        return static_cast<size_t>(
-            std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
-    }
-
-    static void write_table(const std::vector<std::array<std::string, 5>>& rows, std::ostream& out)
-    {
-        constexpr size_t last = 4;
-        std::array<size_t, 5> widths{};
-        for (const auto& row : rows)
-            for (size_t i = 0; i < row.size(); ++i)
-                widths[i] = std::max(widths[i], width_of(row[i]));
-        for (const auto& row : rows) {
-            for (size_t i = 0; i < last; ++i)
-                out << row[i] << std::string(widths[i] - width_of(row[i]) + 2, ' ');
-            out << row[last] << '\n';
-        }
     }
 
     void list_json(const std::vector<FoundModel>& found, const std::vector<Text>& notes, const fs::path& chosen,

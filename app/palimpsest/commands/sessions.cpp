@@ -11,6 +11,7 @@
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
+#include "app/palimpsest/table.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
@@ -152,11 +153,11 @@ private:
         for (const SessionInfo& info : store->conversations.list())
             all.push_back(summary(*store, info));
         if (json_) return write_json(console.out, {{"schema", "palimpsest.sessions/1"}, {"sessions", all}});
+        Table table;
         for (const ordered_json& s : all)
-            console.out << visible(s["name"].get<std::string>()) << '\t'
-                        << console.wording.of(Text("{0} tokens", format_count(s["tokens"]))) << '\t'
-                        << format_bytes(s["state_bytes"]) << '\t' << s["changed"].get<std::string>() << '\t'
-                        << visible(s["model"].get<std::string>()) << '\n';
+            table.add({s["name"], console.wording.of(Text("{0} tokens", format_count(s["tokens"]))),
+                       format_bytes(s["state_bytes"]), s["changed"], s["model"]});
+        table.write_rows(console);
     }
 
     void show(Console& console)
@@ -203,14 +204,15 @@ private:
     {
         const CommandWording& wording = console.wording;
         const auto shown = [](const ordered_json& text) { return visible(text.get<std::string>()); };
+        const auto on_line = [](const ordered_json& text) { return row_text(text.get<std::string>()); };
         const auto line = [&](const Text& text) { console.out << wording.of(text) << '\n'; };
-        line(Text("{0}, {1}, last used {2}", visible(info.name), visible(info.model_name),
+        line(Text("{0}, {1}, last used {2}", row_text(info.name), row_text(info.model_name),
                   utc_minute(info.changed_ms)));
         if (details["question"].is_string()) line(Text("question  {0}", shown(details["question"])));
         if (details["system"].is_string()) line(Text("system    {0}", shown(details["system"])));
         for (const ordered_json& d : details["documents"]) {
-            const std::string title = shown(d["title"]), tokens = format_count(d["tokens"]),
-                              source = shown(d["source"]);
+            const std::string title = on_line(d["title"]), tokens = format_count(d["tokens"]),
+                              source = on_line(d["source"]);
             const size_t sections = d["sections"].size();
             line(sections == 1 ? Text("document  {0}, {1} tokens, 1 section ({2})", title, tokens, source)
                                : Text("document  {0}, {1} tokens, {2} sections ({3})", title, tokens,
@@ -353,11 +355,12 @@ private:
         std::error_code unknown;
         for (const std::filesystem::path& file : backups) {
             all.push_back({{"file", file.string()}, {"bytes", std::filesystem::file_size(file, unknown)}});
-            if (!json_)
-                console.out << visible(file.string()) << '\t' << format_bytes(all.back()["bytes"].get<uint64_t>())
-                            << '\n';
         }
-        if (json_) write_json(console.out, {{"schema", "palimpsest.backups/1"}, {"backups", all}});
+        if (json_) return write_json(console.out, {{"schema", "palimpsest.backups/1"}, {"backups", all}});
+        Table table;
+        for (const ordered_json& backup : all)
+            table.add({backup["file"], format_bytes(backup["bytes"])});
+        table.write_rows(console);
     }
 
     void collect(Console& console)

@@ -1,0 +1,84 @@
+#include "engine/text/unicode/visible_text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utf8proc.h>
+
+#include "engine/text/unicode/utf8.h"
+#include "kernels/base/printable.h"
+
+namespace palimpsest::engine {
+namespace {
+
+bool is_kept(char32_t code)
+{
+    return code == U'\n' || code == U'\t' || code == 0x061C || (code >= 0x200C && code <= 0x200F);
+}
+
+std::string escaped(char32_t code)
+{
+    char escape[16];
+    std::snprintf(escape, sizeof escape, code < 0x80 ? "\\x%02x" : "\\u{%x}", static_cast<unsigned>(code));
+    return escape;
+}
+
+std::string escaped_bytes(std::string_view bytes)
+{
+    std::string all;
+    for (const char byte : bytes) {
+        char escape[8];
+        std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+        all += escape;
+    }
+    return all;
+}
+
+bool is_right_to_left(char32_t code)
+{
+    const auto kind = utf8proc_get_property(static_cast<utf8proc_int32_t>(code))->bidi_class;
+    return kind == UTF8PROC_BIDI_CLASS_R || kind == UTF8PROC_BIDI_CLASS_AL || kind == UTF8PROC_BIDI_CLASS_AN;
+}
+
+} // namespace
+
+std::string visible(std::string_view text)
+{
+    std::string out;
+    out.reserve(text.size());
+    std::string_view rest = text;
+    const auto put = [&](char32_t code, size_t bytes, bool is_valid) {
+        const std::string_view character = rest.substr(0, bytes);
+        rest.remove_prefix(bytes);
+        if (!is_valid)
+            out += escaped_bytes(character);
+        else if (is_kept(code) || is_printable(character))
+            out += character;
+        else
+            out += escaped(code);
+    };
+    Utf8Decoder decoder;
+    for (const char byte : text)
+        decoder.push(static_cast<unsigned char>(byte), put);
+    decoder.finish(put);
+    return out;
+}
+
+std::string visible_line(std::string_view text)
+{
+    std::string line = visible(text);
+    std::ranges::replace_if(
+        line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return line;
+}
+
+std::string isolated(std::string visible)
+{
+    bool turns = false;
+    Utf8Decoder decoder;
+    for (const char byte : visible)
+        decoder.push(static_cast<unsigned char>(byte),
+                     [&](char32_t code, size_t, bool) { turns = turns || is_right_to_left(code); });
+    return turns ? "\u2068" + std::move(visible) + "\u2069" : visible;
+}
+
+} // namespace palimpsest::engine
