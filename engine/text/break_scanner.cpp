@@ -25,16 +25,17 @@ bool is_white_space(char32_t character)
     return controls.find(character) != controls.npos || category(character) == UTF8PROC_CATEGORY_ZS;
 }
 
-// Full stop, exclamation mark and question mark of Chinese and Japanese: no space follows them.
+// Full stops, exclamation mark and question mark of Chinese and Japanese: no space follows them.
 bool is_wide_stop(char32_t character)
 {
-    constexpr std::u32string_view stops = U"\u3002\uFF01\uFF1F";
+    constexpr std::u32string_view stops = U"\u3002\uFF01\uFF1F\uFF61";
     return stops.find(character) != stops.npos;
 }
 
 bool ends_sentence(char32_t character)
 {
-    constexpr std::u32string_view stops = U".!?\u2026\u061F\u0964";
+    // Then those of Armenian, Arabic, Urdu, Indian scripts, Burmese, Amharic and Khmer.
+    constexpr std::u32string_view stops = U".!?\u2026\u0589\u061F\u06D4\u0964\u0965\u104A\u104B\u1362\u17D4\u17D5";
     return stops.find(character) != stops.npos || is_wide_stop(character);
 }
 
@@ -78,7 +79,7 @@ std::optional<Break> BreakScanner::break_before(char32_t character, bool is_spac
         in_heading_ = in_heading_ && !begins_paragraph;
         return begins_paragraph ? Break::Paragraph : begins_sentence ? Break::Sentence : Break::Word;
     }
-    if (after_wide_stop_ && !closes(character)) return Break::Sentence;
+    if (after_wide_stop_ && !closes(character) && !ends_sentence(character)) return Break::Sentence;
     return std::nullopt;
 }
 
