@@ -1,6 +1,7 @@
 #include "storage/passages/passage_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "kernels/base/error.h"
 #include "storage/passages/named_things.h"
 #include "storage/passages/passage_vectors.h"
+#include "storage/passages/unspaced_text.h"
 #include "storage/passages/word_query.h"
 #include "storage/passages/words.h"
 
@@ -51,6 +53,50 @@ Scores word_scores(Database& database, const std::string& words, std::span<const
     query.bind(3, static_cast<int64_t>(std::max(limit, min_hits)));
     while (query.executeStep())
         scores[{query.getColumn(0).getInt64(), query.getColumn(1).getInt64()}] = query.getColumn(2).getDouble();
+    return scores;
+}
+
+// Passages that have some of these pairs of letters, as indices into `pairs`.
+struct PairHits {
+    std::vector<std::pair<PassageKey, std::vector<size_t>>> passages{};
+    std::vector<double> counts; // of passages, for each pair
+    double searched = 0;        // passages
+};
+
+PairHits pair_hits(Database& database, const std::vector<std::string>& pairs, std::span<const int64_t> documents)
+{
+    PairHits hits{.counts = std::vector<double>(pairs.size())};
+    auto query = database.statement(
+        "SELECT document, idx, passage_texts.text FROM passage_texts "
+        "CROSS JOIN passages ON passages.id = passage_texts.rowid "
+        "WHERE document IN (SELECT value FROM json_each(?)) AND document IN (SELECT document FROM "
+        "indexed_documents)");
+    query.bind(1, list_of(documents));
+    while (query.executeStep()) {
+        const std::string text = query.getColumn(2).getString();
+        std::vector<size_t> found;
+        for (size_t i = 0; i < pairs.size(); ++i)
+            if (text.find(pairs[i]) != std::string::npos) found.push_back(i);
+        for (const size_t pair : found)
+            ++hits.counts[pair];
+        ++hits.searched;
+        const PassageKey key(query.getColumn(0).getInt64(), query.getColumn(1).getInt64());
+        if (!found.empty()) hits.passages.emplace_back(key, std::move(found));
+    }
+    return hits;
+}
+
+// By the rarity of what a passage has of a question without spaces. Cost: reads every passage of the documents if
+// the question has such text, otherwise nothing.
+Scores pair_scores(Database& database, std::string_view question, std::span<const int64_t> documents)
+{
+    Scores scores;
+    const auto pairs = letter_pairs(question, WordQuery::max_words);
+    if (pairs.empty()) return scores;
+    const PairHits hits = pair_hits(database, pairs, documents);
+    for (const auto& [key, found] : hits.passages)
+        for (const size_t pair : found)
+            scores[key] += std::log(1 + (hits.searched - hits.counts[pair] + 0.5) / (hits.counts[pair] + 0.5));
     return scores;
 }
 
@@ -150,8 +196,10 @@ Scores word_scores(Database& database, const Question& question, std::span<const
          {std::pair(question.text, 1.0), {question.before, question.weight_of_before()}}) {
         const std::string expression = word_query(text).expression();
         if (expression.empty() || weight == 0) continue;
-        for (const auto& [key, score] : word_scores(database, expression, documents, limit))
-            all[key] += weight * score;
+        for (const Scores& scores :
+             {word_scores(database, expression, documents, limit), pair_scores(database, text, documents)})
+            for (const auto& [key, score] : scores)
+                all[key] += weight * score;
     }
     return all;
 }

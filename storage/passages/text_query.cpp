@@ -7,6 +7,7 @@
 
 #include "engine/text/unicode/utf8.h"
 #include "storage/passages/short_texts.h"
+#include "storage/passages/unspaced_text.h"
 #include "storage/passages/word_query.h"
 
 namespace palimpsest::storage {
@@ -35,17 +36,6 @@ bool is_quotation_mark(char32_t code)
 {
     constexpr CodeRange marks[] = {{'"', '"'}, {0xAB, 0xAB}, {0xBB, 0xBB}, {0x201C, 0x201F}, {0x300C, 0x300F}};
     return is_in(marks, code);
-}
-
-// Whether the letter is of a script that is written without spaces between words.
-bool is_unspaced(char32_t code)
-{
-    constexpr CodeRange scripts[] = {
-        {0x0E00, 0x0EFF}, {0x1000, 0x109F}, {0x1780, 0x17FF}, // Thai, Lao, Burmese, Khmer
-        {0x2E80, 0x2FDF}, {0x3005, 0x3007}, {0x3041, 0x30FF}, // radicals, kana
-        {0x31F0, 0x31FF}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, // Chinese characters
-        {0xF900, 0xFAFF}, {0xFF66, 0xFF9D}, {0x20000, 0x3FFFF}};
-    return is_in(scripts, code);
 }
 
 struct Term {

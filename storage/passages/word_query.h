@@ -12,7 +12,8 @@ struct WordQuery {
     static constexpr size_t max_words = 64, max_names = 16, max_name_words = 8;
 
     // Content words in small letters, without repetition. Function words of English are left out: nearly every
-    // passage has them. Text that is written without spaces, such as Chinese, is one word from mark to mark.
+    // passage has them. Text that is written without spaces, such as Chinese, is one word from mark to mark
+    // (storage/passages/unspaced_text.h finds it).
     std::vector<std::string> words{};
     // Names of several words ("Mount Verdant"), which also count where they stand together.
     std::vector<std::string> names{};

@@ -95,6 +95,22 @@ bool file_contains(const fs::path& file, const std::string& word)
 
 } // namespace
 
+TEST_CASE("a question without spaces finds the passage that has most of it")
+{
+    ScratchDatabase scratch;
+    const std::string
+        keeper = "\u706F\u5854\u7684\u770B\u5B88\u4EBA\u662F\u9648\u5148\u751F\u3002",
+        lantern = "\u0E42\u0E04\u0E21\u0E44\u0E1F\u0E2D\u0E22\u0E39\u0E48\u0E17\u0E35\u0E48\u0E19\u0E35\u0E48";
+    const std::string text = filler(150, "\u5927\u6D77") + keeper + "\n\n" + filler(150, "\u5C0F\u8239") + lantern +
+                             "\n\n" + filler(150, "\u4EBA");
+    const int64_t document = import_text(*scratch, "Chinese", text);
+    CHECK(best_text(*scratch, "\u8C01\u662F\u706F\u5854\u7684\u770B\u5B88\u4EBA\uFF1F", document).find(keeper) !=
+          std::string::npos);
+    CHECK(best_text(*scratch, "\u0E42\u0E04\u0E21\u0E44\u0E1F", document).find(lantern) != std::string::npos);
+    CHECK(best_text(*scratch, "\u5854", document).find(keeper) != std::string::npos);
+    CHECK(find(*scratch, "\u98DE\u673A", {document}).empty());
+}
+
 TEST_CASE("an imported document has passages that cover it")
 {
     ScratchDatabase scratch;
