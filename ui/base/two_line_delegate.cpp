@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QPainter>
 
+#include "ui/base/line_text.h"
 #include "ui/base/theme.h"
 
 namespace palimpsest::ui {
@@ -59,14 +60,11 @@ void TwoLineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given
         option.icon.paint(painter, at.icon, Qt::AlignCenter, selected ? QIcon::Selected : QIcon::Normal);
     painter->setFont(option.font);
     painter->setPen(text);
-    painter->drawText(at.title, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
-                      QFontMetrics(option.font).elidedText(option.text, option.textElideMode, at.title.width()));
-    const QFont small = detail_font(option.font);
-    painter->setFont(small);
+    draw_line_text(*painter, at.title, option.text, option.direction, option.textElideMode);
+    painter->setFont(detail_font(option.font));
     if (!selected) painter->setPen(secondary_text(option.palette));
-    painter->drawText(at.detail, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
-                      QFontMetrics(small).elidedText(index.data(detail_role_).toString(), option.textElideMode,
-                                                     at.detail.width()));
+    draw_line_text(*painter, at.detail, index.data(detail_role_).toString(), option.direction,
+                   option.textElideMode);
     painter->restore();
     if (option.state & QStyle::State_HasFocus) {
         QStyleOptionFocusRect focus;

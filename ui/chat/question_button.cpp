@@ -3,6 +3,8 @@
 #include <QStyleOptionButton>
 #include <QStylePainter>
 
+#include "ui/base/line_text.h"
+
 namespace palimpsest::ui {
 
 QuestionButton::QuestionButton(const QString& question, QWidget* parent) : QPushButton(parent), question_(question)
@@ -35,10 +37,8 @@ void QuestionButton::paintEvent(QPaintEvent*)
     option.text.clear();
     painter.drawControl(QStyle::CE_PushButton, option);
     const QRect inside = rect().adjusted(padding(), 0, -padding(), 0);
-    const QString text = fontMetrics().elidedText(question_, Qt::ElideRight, inside.width());
-    const Qt::Alignment alignment = QStyle::visualAlignment(layoutDirection(), Qt::AlignLeft | Qt::AlignVCenter);
-    painter.drawItemText(inside, static_cast<int>(alignment), option.palette, isEnabled(), text,
-                         QPalette::ButtonText);
+    painter.setPen(option.palette.color(QPalette::ButtonText));
+    draw_line_text(painter, inside, question_, layoutDirection());
 }
 
 } // namespace palimpsest::ui

@@ -1,9 +1,10 @@
 #include "ui/document/document_item.h"
 
 #include <QFontMetrics>
-#include <QTextOption>
 #include <algorithm>
 #include <cmath>
+
+#include "ui/base/line_text.h"
 
 namespace palimpsest::ui {
 
@@ -14,9 +15,7 @@ DocumentItem::DocumentItem(TextBlock text, const TextColumn& column) : block(std
         return;
     }
     if (block.begins_part) caption = 2 * column.line_height();
-    QTextOption option;
-    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
-    option.setTextDirection(Qt::LayoutDirectionAuto);
+    QTextOption option = paragraph_option(block.text);
     option.setTabStopDistance(4 * QFontMetrics(column.font()).horizontalAdvance(u' '));
     layout.setFont(column.font());
     layout.setTextOption(option);

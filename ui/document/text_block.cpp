@@ -8,13 +8,13 @@
 namespace palimpsest::ui {
 namespace {
 
-// Whether `code` is invisible or changes how others look. Joiners are not counted, because some scripts need them.
+// Whether `code` is invisible or changes how others look. Joiners and direction marks are not counted, because some
+// scripts need them.
 bool hides(char32_t code)
 {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x180E || code == 0x200B ||
-           code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
-           (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) ||
-           (code >= 0xE0000 && code <= 0xE007F);
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x180E || code == 0x200B ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
+           (code >= 0xFFF9 && code <= 0xFFFB) || (code >= 0xE0000 && code <= 0xE007F);
 }
 
 TextBlock framing(const TextPart& part)

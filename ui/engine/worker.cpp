@@ -17,6 +17,7 @@
 #include "storage/session/model_choice.h"
 #include "storage/session/scoped_value.h"
 #include "storage/stream_part.h"
+#include "ui/base/line_text.h"
 #include "ui/base/place_text.h"
 #include "ui/base/utf8.h"
 #include "ui/base/wording.h"
@@ -423,7 +424,8 @@ void EngineThread::Worker::read_text(const QString& title, const QString& text, 
 {
     const auto read = [&] {
         std::istringstream in(text.toStdString());
-        storage::Document document = storage::Document::of_text(title.left(80).toStdString(), in, stop());
+        storage::Document document =
+            storage::Document::of_text(leading_characters(title, 80).toStdString(), in, stop());
         run_reading(title, [&] { open_.require_session().read(document); });
         Q_EMIT owner_.reading_finished(title, true);
     };

@@ -5,6 +5,7 @@
 #include <QTextLayout>
 #include <algorithm>
 
+#include "ui/base/line_text.h"
 #include "ui/base/theme.h"
 #include "ui/base/two_line_delegate.h"
 #include "ui/library/search_model.h"
@@ -29,7 +30,8 @@ QString origin_text(const QModelIndex& index, const QFontMetrics& metrics, int w
     const int room = width - metrics.horizontalAdvance(between);
     const int of_section = std::min(metrics.horizontalAdvance(section), room * 2 / 3);
     const QString first = metrics.elidedText(title, Qt::ElideRight, room - of_section);
-    return first + between + metrics.elidedText(section, Qt::ElideRight, room - metrics.horizontalAdvance(first));
+    const QString second = metrics.elidedText(section, Qt::ElideRight, room - metrics.horizontalAdvance(first));
+    return isolated(first) + between + isolated(second);
 }
 
 // For the first `length` characters of the snippet.
@@ -65,15 +67,14 @@ int lay_out(QTextLayout& layout, int width)
 
 void draw_snippet(QPainter& painter, const QRect& rect, const Snippet& snippet, const QFont& font)
 {
-    QTextOption wrapped;
-    wrapped.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
     QString text = snippet.text;
     QTextLayout layout(text, font);
-    layout.setTextOption(wrapped);
+    layout.setTextOption(paragraph_option(snippet.text));
     layout.setFormats(formats_of(snippet, text.size()));
     for (int fitting = lay_out(layout, rect.width()); fitting < text.size() && fitting > 1;
          fitting = lay_out(layout, rect.width())) {
-        text = text.left(fitting - 1) + u'…'; // shorter each time, until its mark of omission fits, too
+        text =
+            leading_characters(text, fitting - 1) + u'…'; // shorter each time, until its mark of omission fits, too
         layout.setText(text);
         layout.setFormats(formats_of(snippet, text.size() - 1));
     }
@@ -102,8 +103,7 @@ void HitDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, co
     painter->setFont(small);
     painter->setPen(selected ? text : secondary_text(option.palette));
     const QRect origin(rest.topLeft(), QSize(rest.width(), QFontMetrics(small).height()));
-    painter->drawText(origin, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
-                      origin_text(index, QFontMetrics(small), origin.width()));
+    draw_line_text(*painter, origin, origin_text(index, QFontMetrics(small), origin.width()), option.direction);
     rest.setTop(origin.bottom() + 1);
     painter->setPen(text);
     draw_snippet(*painter, rest, index.data(SearchModel::SnippetRole).value<Snippet>(), option.font);

@@ -5,6 +5,7 @@
 #include <QTextLayout>
 #include <cmath>
 
+#include "ui/base/line_text.h"
 #include "ui/base/theme.h"
 #include "ui/outline/outline_model.h"
 
@@ -49,13 +50,9 @@ QString note_of(const QModelIndex& index)
 }
 
 // Returns the height of the text.
-int lay_out(QTextLayout& layout, int width, Qt::LayoutDirection direction)
+int lay_out(QTextLayout& layout, int width)
 {
-    QTextOption how;
-    how.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
-    how.setTextDirection(direction);
-    how.setAlignment(direction == Qt::RightToLeft ? Qt::AlignRight : Qt::AlignLeft);
-    layout.setTextOption(how);
+    layout.setTextOption(paragraph_option(layout.text()));
     qreal height = 0;
     layout.beginLayout();
     for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
@@ -76,7 +73,7 @@ QSize OutlineDelegate::sizeHint(const QStyleOptionViewItem& option, const QModel
     int height = at.height_without_note + at.note_gap;
     if (!note.isEmpty()) {
         QTextLayout layout(note, option.font);
-        height += lay_out(layout, at.note_width, option.direction);
+        height += lay_out(layout, at.note_width);
         ++layouts_;
     }
     return {option.rect.width(), height};
@@ -123,16 +120,14 @@ void OutlineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given
     const QRect title = at.title;
     painter->drawText(mirrored(QRect(title.right() + 1 - state_width, title.top(), state_width, title.height())),
                       Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine, state);
-    const QFont heavy = title_font(option.font);
     const int title_width = std::max(0, title.width() - (state_width > 0 ? state_width + at.gap : 0));
-    painter->setFont(heavy);
+    painter->setFont(title_font(option.font));
     painter->setPen(text);
-    painter->drawText(mirrored(QRect(title.left(), title.top(), title_width, title.height())),
-                      Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
-                      QFontMetrics(heavy).elidedText(option.text, Qt::ElideRight, title_width));
+    draw_line_text(*painter, mirrored(QRect(title.left(), title.top(), title_width, title.height())), option.text,
+                   option.direction);
     if (!note.isEmpty()) {
         QTextLayout layout(note, option.font);
-        const int height = lay_out(layout, at.note_width, option.direction);
+        const int height = lay_out(layout, at.note_width);
         ++layouts_;
         painter->setPen(text);
         layout.draw(painter, mirrored(QRect(title.left(), at.note_top, at.note_width, height)).topLeft());
