@@ -497,7 +497,7 @@ QString Areas::describe(uint64_t token) const
     if (!text_ || token >= text_->tokens()) return {};
     QStringList parts;
     if (const auto page = text_->page(token)) {
-        const std::string_view bytes = page->bytes(token);
+        const std::string_view bytes = page->characters(token);
         parts << QStringLiteral("“%1”").arg(
             visible_text(QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()))));
     }

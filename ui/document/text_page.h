@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/text/unicode/utf8.h"
 #include "ui/document/text_outline.h"
 
 namespace palimpsest::ui {
@@ -23,6 +24,17 @@ struct TextPage {
     std::string_view bytes(uint64_t token) const
     {
         return std::string_view(text).substr(begin_of(token), end_of(token) - begin_of(token));
+    }
+    // Like bytes(), with what other tokens of the page have of its first and its last character.
+    std::string_view characters(uint64_t token) const
+    {
+        size_t begin = begin_of(token), end = end_of(token);
+        if (begin == end) return {};
+        while (begin > 0 && engine::is_utf8_continuation(text[begin]))
+            --begin;
+        while (end < text.size() && engine::is_utf8_continuation(text[end]))
+            ++end;
+        return std::string_view(text).substr(begin, end - begin);
     }
 };
 

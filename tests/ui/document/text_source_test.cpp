@@ -23,6 +23,7 @@ private Q_SLOTS:
     void a_block_is_the_same_for_each_of_its_tokens();
     void a_stored_session_is_read_from_the_database();
     void the_text_of_a_message_is_divided_among_its_tokens();
+    void a_token_that_is_a_part_of_a_character_shows_all_of_it();
     void a_damaged_text_is_reported_once();
     void a_text_that_cannot_be_opened_fails_and_is_not_empty();
     void the_destructor_does_not_wait_for_a_read();
@@ -52,6 +53,15 @@ void TextSourceTest::a_block_is_the_same_for_each_of_its_tokens()
         QVERIFY(before.find('\n') != std::string::npos || behind.front() == ' ');
         token = block.range.last;
     }
+}
+
+void TextSourceTest::a_token_that_is_a_part_of_a_character_shows_all_of_it()
+{
+    const TextPage page{.first = 5, .text = "a\u4E2D\U0001F642b", .ends = {1, 2, 3, 6, 6, 8, 9}};
+    const std::vector<std::string_view> characters = {"a", "\u4E2D",     "\u4E2D", "\u4E2D\U0001F642",
+                                                      "",  "\U0001F642", "b"};
+    for (uint64_t i = 0; i < characters.size(); ++i)
+        QCOMPARE(std::string(page.characters(5 + i)), std::string(characters[i]));
 }
 
 void TextSourceTest::a_stored_session_is_read_from_the_database()
