@@ -99,19 +99,16 @@ SessionState state_of(Session& session, SnapshotForm form)
     return session.state(rounding_of(form, *session.options().kv_type, session.model().config().head_dim));
 }
 
+// Time of the hashes of a state's blocks, each right after the block was made, as in saving.
 double hashing(const SessionState& state, SnapshotForm form)
 {
-    std::vector<std::vector<std::byte>> raw, stored;
-    encode(state, form, [&](const BlockName&, std::span<const std::byte> block) {
-        raw.emplace_back(block.begin(), block.end());
-        stored.push_back(pack(block));
-    });
     int64_t sum = 0; // printed, so that no hash can be left out
-    const double time = milliseconds([&] {
-        for (const auto& block : raw)
-            sum += static_cast<int64_t>(hash128(block)[0]);
-        for (const auto& block : stored)
-            sum += hash64(block);
+    double time = 0;
+    encode(state, form, [&](const BlockName&, std::span<const std::byte> block) {
+        const std::vector<std::byte> raw(block.begin(), block.end()), stored = pack(raw);
+        time += milliseconds([&] { sum += hash64(stored); });
+        const std::vector<std::byte> again(block.begin(), block.end());
+        time += milliseconds([&] { sum += static_cast<int64_t>(hash128(again)[0]); });
     });
     std::fprintf(stderr, "hashes %llx\n", static_cast<unsigned long long>(sum));
     return time;
