@@ -70,6 +70,24 @@ std::vector<fs::path> backups_of(const fs::path& database, const char* kind)
     return files;
 }
 
+std::vector<UnusedFile> unused_files(const fs::path& database)
+{
+    std::vector<UnusedFile> files;
+    std::error_code none;
+    const std::string aside = prefix(database, "aside"), restoring = database.filename().string() + ".restoring";
+    for (const fs::path& folder : {fs::absolute(database).parent_path(), backup_folder(database)})
+        for (fs::directory_iterator entry(folder, none), end; entry != end; entry.increment(none)) {
+            const std::string name = entry->path().filename().string();
+            const bool is_copy =
+                folder == backup_folder(database) && name.starts_with(database.stem().string() + "-");
+            if (name.starts_with(aside) || name.starts_with(restoring) ||
+                (is_copy && name.find(".db.part") != name.npos))
+                files.push_back({entry->path(), entry->file_size(none)});
+        }
+    std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+    return files;
+}
+
 void remove_backups(const fs::path& database)
 {
     std::error_code ignored;

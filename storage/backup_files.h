@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ std::filesystem::path dated_file(const std::filesystem::path& database, const ch
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database); // newest last
 // The backups of one kind ("daily", "before-schema", …), sorted by name, which ends with a date or a number.
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);
+// Databases that a restore set aside, and copies that a killed program did not finish.
+struct UnusedFile {
+    std::filesystem::path path;
+    uint64_t bytes;
+};
+std::vector<UnusedFile> unused_files(const std::filesystem::path& database); // by path
 // Called on permanent deletion, because backups contain the deleted content.
 void remove_backups(const std::filesystem::path& database);
 // The remedy of the Error about a damaged database.

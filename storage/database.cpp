@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
@@ -230,11 +231,17 @@ void Database::remove_unreferenced_blocks()
     sql_->exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
 }
 
-void Database::shrink()
+void Database::shrink(const std::function<void(int)>& returned)
 {
     guarded([&] {
         refuse_if_suspect();
-        sql_->exec("PRAGMA incremental_vacuum");
+        const auto free_pages = [&] { return sql_->execAndGet("PRAGMA freelist_count").getInt64(); };
+        const int64_t all = free_pages();
+        for (int64_t left = all, before = all + 1; left > 0 && left < before;) {
+            sql_->exec("PRAGMA incremental_vacuum(2000)"); // 16 MiB: the log stays short
+            before = std::exchange(left, free_pages());
+            if (returned) returned(static_cast<int>(100 * (all - left) / all));
+        }
         sql_->setBusyTimeout(static_cast<int>(patience_with_readers.count()));
         sql_->exec("PRAGMA wal_checkpoint(TRUNCATE)");
         sql_->setBusyTimeout(static_cast<int>(busy_timeout.count()));

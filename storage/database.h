@@ -65,7 +65,9 @@ public:
 
     uint64_t file_bytes() const;
     void remove_unreferenced_blocks(); // deletes blocks that no snapshot uses; within a transaction
-    void shrink(); // returns free pages to the system and truncates the log unless readers use it
+    // Returns free pages to the system, a few at a time, and truncates the log unless readers use it. `returned` is
+    // called with the percentage that is done, and may throw to stop.
+    void shrink(const std::function<void(int)>& returned = {});
 
     // Runs `work` and turns SQLite's exceptions into Errors that name the file: Resources (PAL-DISK-01) if the disk
     // is full; a retry may succeed. Resources (PAL-DISK-02) if a read or write failed: this connection then refuses

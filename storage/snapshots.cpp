@@ -262,7 +262,7 @@ int64_t Snapshots::share(int64_t snapshot, int64_t session)
 
 void Snapshots::remove_all(int64_t session)
 {
-    db_.transaction([&] {
+    db_.in_transaction([&] {
         auto forget = db_.statement("DELETE FROM snapshots WHERE session = ?");
         forget.bind(1, session);
         forget.exec();

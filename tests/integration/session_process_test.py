@@ -82,6 +82,34 @@ class StoredSessionTest(SessionTest):
         self.fails(2, "PAL-OPTION-01", "summarize", self.book, "--snapshot", "q8")
         self.fails(2, "PAL-OPTION-01", "chat", "--no-save", "--snapshot", "q8")
 
+    def test_a_preview_of_gc_says_what_it_then_does(self):
+        begun = [*SMALL, "--budget", "512"]
+        for name in ("old", "middle", "new"):
+            self.run_command("read", self.book, "--session", name, *begun)
+        self.run_command("sessions", "fork", "old", "shares") # the blocks of "old" are freed with the last of both
+        gc = lambda *more: self.document("sessions", "gc", "--max-size", str(self.wanted), *more)
+        states = lambda name: self.document("sessions", "show", name)["states"]
+        size = lambda: os.path.getsize(self.database)
+        self.wanted = 1 << 40
+        self.assertEqual(gc("--dry-run")["sessions"], [])
+        whole = size()
+        self.wanted = 1
+        self.assertEqual(self.run_command("sessions", "gc", "--max-size", "1", "--dry-run", status=1).returncode, 1)
+        self.assertEqual(len(states("old")), 1)
+        self.wanted = whole * 2 // 3
+        preview = gc("--dry-run")
+        self.assertEqual(size(), whole)
+        self.assertTrue(all(states(name) for name in ("old", "middle", "new", "shares")))
+        names = [session["name"] for session in preview["sessions"]]
+        self.assertEqual(names, ["old", "middle", "new", "shares"][:len(names)])
+        self.assertIn(len(names), (1, 2, 3))
+        self.assertLessEqual(preview["bytes"], self.wanted)
+        done = gc()
+        self.assertEqual((preview["preview"], done["preview"]), (True, False))
+        self.assertEqual([preview[key] for key in ("sessions", "bytes")], [done[key] for key in ("sessions", "bytes")])
+        self.assertEqual(size(), preview["bytes"])
+        self.assertEqual([name for name in ("old", "middle", "new", "shares") if not states(name)], names)
+
     def test_cache_options_that_differ_from_the_sessions_are_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         resolved = self.document("sessions", "show", "one")["options"]["policy"]

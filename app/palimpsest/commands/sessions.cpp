@@ -18,6 +18,7 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/restoring.h"
+#include "storage/session/cache_collection.h"
 #include "storage/session/document_report.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_verification.h"
@@ -100,9 +101,10 @@ public:
         restore->add_option("BACKUP", file_,
                             "one of the daily backups, or a file of sessions backup; else the newest");
         restore->add_flag("--list", list_, "only list the backups");
-        add("gc", "free the caches of the sessions used longest ago until all is within a size", &Sessions::collect)
-            ->add_option("--max-size", max_size_, "of the database, such as 2GiB")
-            ->required();
+        CLI::App* gc = add("gc", "free the caches of the sessions used longest ago until all is within a size",
+                           &Sessions::collect);
+        gc->add_option("--max-size", max_size_, "of the database, such as 2GiB")->required();
+        gc->add_flag("--dry-run", dry_run_, "only say which caches would be freed, and what each frees");
     }
     bool chosen() const override { return sessions_->parsed(); }
     bool wants_json() const override { return json_; }
@@ -370,33 +372,76 @@ private:
             throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim("--max-size"),
                         Text("'{0}' is not possible", printable(max_size_)),
                         Text("give a size such as 500MB or 2GiB"));
-        const auto store = open(Access::Write);
-        store->database.shrink();
-        auto sessions = store->conversations.list();
-        uint64_t stripped = 0;
-        while (store->database.file_bytes() > *most && !sessions.empty()) {
-            store->snapshots.remove_all(sessions.back().id);
-            sessions.pop_back();
-            store->database.shrink();
-            ++stripped;
-        }
-        const uint64_t size = store->database.file_bytes();
-        if (json_)
-            write_json(console.out,
-                       {{"schema", "palimpsest.gc/1"}, {"bytes", size}, {"sessions_stripped", stripped}});
-        else
-            console.out << console.wording.of(
-                               Text("{0}, {1} sessions stripped of their caches", format_bytes(size), stripped))
-                        << '\n';
+        const auto store = open_store(database_, Access::Write, console.stop);
+        const auto plan = storage::plan_collection(*store, *most, console.stop);
+        if (!dry_run_) free_caches(*store, plan, console);
+        const uint64_t size = dry_run_ ? plan.after : store->database.file_bytes();
+        const auto unused = storage::unused_files(store->database.file());
+        json_ ? write_json(console.out, collection_json(plan, size, unused)) : print(plan, size, unused, console);
         if (size > *most)
             throw Error(ErrorKind::Failed, ErrorCode::DatabaseAboveLimit, Text("database"),
                         Text("the text alone takes {0}", format_bytes(size)), Text(Step::RemoveSessions));
     }
 
+    static void free_caches(Store& store, const storage::CacheCollection& plan, Console& console)
+    {
+        int tenths_said = 0;
+        storage::free_caches(
+            store, plan, console.stop,
+            [&, number = size_t{0}](const storage::FreedCache& cache) mutable {
+                write_note(
+                    console, false,
+                    Text("[{0}/{1}] {2}: its cache is freed", ++number, plan.caches.size(), visible(cache.name)));
+            },
+            [&](int percent) {
+                if (percent / 10 <= tenths_said) return;
+                tenths_said = percent / 10;
+                write_note(console, false, Text("free space given back: {0} %", percent));
+            });
+    }
+
+    ordered_json collection_json(const storage::CacheCollection& plan, uint64_t size,
+                                 const std::vector<storage::UnusedFile>& unused) const
+    {
+        ordered_json result = {{"schema", "palimpsest.gc/1"},
+                               {"preview", dry_run_},
+                               {"bytes_before", plan.before},
+                               {"bytes", size},
+                               {"sessions_stripped", plan.caches.size()}};
+        auto& sessions = result["sessions"] = ordered_json::array();
+        for (const storage::FreedCache& cache : plan.caches)
+            sessions.push_back({{"name", cache.name},
+                                {"changed", utc_minute(cache.changed_ms)},
+                                {"freed", cache.bytes},
+                                {"bytes", cache.after}});
+        auto& files = result["unused_files"] = ordered_json::array();
+        for (const storage::UnusedFile& file : unused)
+            files.push_back({{"file", file.path.string()}, {"bytes", file.bytes}});
+        return result;
+    }
+
+    void print(const storage::CacheCollection& plan, uint64_t size, const std::vector<storage::UnusedFile>& unused,
+               Console& console) const
+    {
+        Table table;
+        for (const storage::FreedCache& cache : plan.caches)
+            table.add(
+                {cache.name, format_bytes(cache.bytes), format_bytes(cache.after), utc_minute(cache.changed_ms)});
+        table.write_rows(console);
+        const size_t count = plan.caches.size();
+        console.out << console.wording.of(
+                           dry_run_ ? Text("{0}, {1} sessions would lose their caches", format_bytes(size), count)
+                                    : Text("{0}, {1} sessions stripped of their caches", format_bytes(size), count))
+                    << '\n';
+        for (const storage::UnusedFile& file : unused)
+            write_note(console, false,
+                       Text("nothing uses {0} ({1})", visible(file.path.string()), format_bytes(file.bytes)));
+    }
+
     CLI::App* sessions_ = nullptr;
     std::vector<Action> actions_;
     std::string name_, other_, file_, format_, max_size_, database_;
-    bool json_ = false, list_ = false, force_ = false;
+    bool json_ = false, list_ = false, force_ = false, dry_run_ = false;
 };
 
 } // namespace
