@@ -237,7 +237,7 @@ bool Conversations::discard(int64_t session)
 int64_t Conversations::fork(int64_t session, const std::string& name, std::optional<int64_t> before)
 {
     int64_t id = 0;
-    db_.transaction([&] {
+    db_.in_transaction([&] {
         check_name(name);
         auto copy = db_.statement("INSERT INTO sessions(name, model, model_name, options, created_ms, changed_ms) "
                                   "SELECT ?, model, model_name, options, ?, ? FROM sessions WHERE id = ?");

@@ -242,7 +242,7 @@ void Snapshots::verify(int64_t snapshot)
 int64_t Snapshots::share(int64_t snapshot, int64_t session)
 {
     int64_t id = 0;
-    db_.transaction([&] {
+    db_.in_transaction([&] {
         auto copy =
             db_.statement("INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
                           "SELECT ?, complete, tokens_seen, header, hash, bytes, ? FROM snapshots WHERE id = ?");

@@ -351,11 +351,13 @@ void StoredSession::rename(const std::string& name)
 
 void fork_session(Store& store, const std::string& name, const std::string& to)
 {
-    const int64_t from = store.conversations.get(name).id;
-    const int64_t copy = store.conversations.fork(from, to);
-    const auto checkpoints = store.snapshots.of(from);
-    for (auto checkpoint = checkpoints.rbegin(); checkpoint != checkpoints.rend(); ++checkpoint)
-        store.snapshots.share(checkpoint->id, copy);
+    store.database.transaction([&] {
+        const int64_t from = store.conversations.get(name).id;
+        const int64_t copy = store.conversations.fork(from, to);
+        const auto checkpoints = store.snapshots.of(from);
+        for (auto checkpoint = checkpoints.rbegin(); checkpoint != checkpoints.rend(); ++checkpoint)
+            store.snapshots.share(checkpoint->id, copy);
+    });
 }
 
 } // namespace palimpsest::storage

@@ -87,14 +87,14 @@ class StoredSessionTest(SessionTest):
         for name in ("old", "middle", "new"):
             self.run_command("read", self.book, "--session", name, *begun)
         self.run_command("sessions", "fork", "old", "shares") # the blocks of "old" are freed with the last of both
-        gc = lambda *more: self.document("sessions", "gc", "--max-size", str(self.wanted), *more)
+        gc = lambda *more: self.document("sessions", "gc", "--max-size", "%d B" % self.wanted, *more)
         states = lambda name: self.document("sessions", "show", name)["states"]
         size = lambda: os.path.getsize(self.database)
         self.wanted = 1 << 40
         self.assertEqual(gc("--dry-run")["sessions"], [])
         whole = size()
         self.wanted = 1
-        self.assertEqual(self.run_command("sessions", "gc", "--max-size", "1", "--dry-run", status=1).returncode, 1)
+        self.assertEqual(self.run_command("sessions", "gc", "--max-size", "1 B", "--dry-run", status=1).returncode, 1)
         self.assertEqual(len(states("old")), 1)
         self.wanted = whole * 2 // 3
         preview = gc("--dry-run")
