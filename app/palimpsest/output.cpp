@@ -21,9 +21,10 @@ bool reader_is_gone()
 
 } // namespace
 
-std::string row_text(std::string_view text)
+std::string row_text(std::string_view text, bool for_people)
 {
-    return engine::isolated(engine::visible_line(text));
+    std::string line = engine::visible_line(text);
+    return for_people ? engine::isolated(std::move(line)) : line;
 }
 
 std::string utc(int64_t milliseconds)

@@ -13,8 +13,9 @@ namespace palimpsest::app {
 
 using engine::visible;
 
-// A text on one line within a sentence: it neither moves the cursor nor reorders what stands around it.
-std::string row_text(std::string_view text);
+// A text on one line within a sentence: it neither moves the cursor nor reorders what stands around it. A program
+// that reads the line would take the marks against the latter for a part of the text.
+std::string row_text(std::string_view text, bool for_people = true);
 
 std::string utc(int64_t milliseconds); // since 1970: "2026-11-27 15:30 UTC"
 

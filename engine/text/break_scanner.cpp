@@ -92,7 +92,7 @@ std::optional<Break> BreakScanner::push(char32_t character, bool begins_heading)
         line_ends_ = (after_space_ ? line_ends_ : 0) + (character == U'\n' ? 1 : 0);
     } else if (ends_sentence(character)) {
         after_sentence_ = character != U'.' || !is_abbreviation();
-        after_wide_stop_ = is_wide_stop(character);
+        after_wide_stop_ = is_wide_stop(character) || (after_wide_stop_ && !after_space_);
     } else if (after_space_ || !closes(character)) {
         after_sentence_ = after_wide_stop_ = false;
     }

@@ -63,20 +63,18 @@ struct PairHits {
     double searched = 0;        // passages
 };
 
-PairHits pair_hits(Database& database, const std::vector<std::string>& pairs, std::span<const int64_t> documents)
+PairHits pair_hits(Database& database, std::span<const LetterPair> pairs, std::span<const int64_t> documents)
 {
+    const PairFinder finder(pairs);
     PairHits hits{.counts = std::vector<double>(pairs.size())};
     auto query = database.statement(
-        "SELECT document, idx, passage_texts.text FROM passage_texts "
-        "CROSS JOIN passages ON passages.id = passage_texts.rowid "
+        "SELECT document, idx, passage_texts.text FROM passages "
+        "CROSS JOIN passage_texts ON passage_texts.rowid = passages.id "
         "WHERE document IN (SELECT value FROM json_each(?)) AND document IN (SELECT document FROM "
         "indexed_documents)");
     query.bind(1, list_of(documents));
     while (query.executeStep()) {
-        const std::string text = query.getColumn(2).getString();
-        std::vector<size_t> found;
-        for (size_t i = 0; i < pairs.size(); ++i)
-            if (text.find(pairs[i]) != std::string::npos) found.push_back(i);
+        std::vector<size_t> found = finder.find_in(query.getColumn(2).getString());
         for (const size_t pair : found)
             ++hits.counts[pair];
         ++hits.searched;
@@ -86,9 +84,10 @@ PairHits pair_hits(Database& database, const std::vector<std::string>& pairs, st
     return hits;
 }
 
-// By the rarity of what a passage has of a question without spaces. Cost: reads every passage of the documents if
-// the question has such text, otherwise nothing.
-Scores pair_scores(Database& database, std::string_view question, std::span<const int64_t> documents)
+// Scores passages by how rare the letter pairs are that they share with a question without spaces. Returns the best
+// max(limit, min_hits). Cost: reads every passage of the documents if the question has such text, otherwise
+// nothing.
+Scores pair_scores(Database& database, std::string_view question, std::span<const int64_t> documents, size_t limit)
 {
     Scores scores;
     const auto pairs = letter_pairs(question, WordQuery::max_words);
@@ -97,7 +96,10 @@ Scores pair_scores(Database& database, std::string_view question, std::span<cons
     for (const auto& [key, found] : hits.passages)
         for (const size_t pair : found)
             scores[key] += std::log(1 + (hits.searched - hits.counts[pair] + 0.5) / (hits.counts[pair] + 0.5));
-    return scores;
+    std::vector<std::pair<PassageKey, double>> best(scores.begin(), scores.end());
+    std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    best.resize(std::min(best.size(), std::max<size_t>(limit, min_hits)));
+    return {best.begin(), best.end()};
 }
 
 // The passages that have all of these words, if they are few, else none.
@@ -194,10 +196,10 @@ Scores word_scores(Database& database, const Question& question, std::span<const
     Scores all;
     for (const auto& [text, weight] :
          {std::pair(question.text, 1.0), {question.before, question.weight_of_before()}}) {
+        if (weight == 0) continue;
         const std::string expression = word_query(text).expression();
-        if (expression.empty() || weight == 0) continue;
-        for (const Scores& scores :
-             {word_scores(database, expression, documents, limit), pair_scores(database, text, documents)})
+        const Scores by_words = expression.empty() ? Scores() : word_scores(database, expression, documents, limit);
+        for (const Scores& scores : {by_words, pair_scores(database, text, documents, limit)})
             for (const auto& [key, score] : scores)
                 all[key] += weight * score;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "engine/text/unicode/utf8.h"
@@ -19,37 +20,40 @@ constexpr Script unspaced_scripts[] = {
     {0x31F0, 0x31FF}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, // Chinese characters
     {0xF900, 0xFAFF}, {0xFF66, 0xFF9D}, {0x20000, 0x3FFFF}};
 
+uint64_t key_of(const LetterPair& pair)
+{
+    return uint64_t{pair.first} << 32 | pair.second;
+}
+
 class PairCollector {
 public:
-    explicit PairCollector(size_t most) : most_(most) {}
+    explicit PairCollector(size_t max_pairs) : max_pairs_(max_pairs) {}
 
     void add(char32_t code)
     {
         if (!is_unspaced(code)) return end();
-        std::string letter;
-        engine::append_utf8(code, letter);
-        if (!before_.empty()) keep(before_ + letter);
-        stands_alone_ = before_.empty();
-        before_ = std::move(letter);
+        if (before_ != 0) keep({before_, code});
+        stands_alone_ = before_ == 0;
+        before_ = code;
     }
     void end()
     {
-        if (stands_alone_) keep(before_);
+        if (stands_alone_) keep({before_, 0});
         stands_alone_ = false;
-        before_.clear();
+        before_ = 0;
     }
-    std::vector<std::string> take() { return std::move(pairs_); }
+    std::vector<LetterPair> take() { return std::move(pairs_); }
 
 private:
-    void keep(const std::string& pair)
+    void keep(const LetterPair& pair)
     {
-        if (pairs_.size() < most_ && std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end())
+        if (pairs_.size() < max_pairs_ && std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end())
             pairs_.push_back(pair);
     }
 
-    size_t most_;
-    std::vector<std::string> pairs_;
-    std::string before_;
+    size_t max_pairs_;
+    std::vector<LetterPair> pairs_;
+    char32_t before_ = 0;
     bool stands_alone_ = false; // the letter before
 };
 
@@ -61,14 +65,38 @@ bool is_unspaced(char32_t code)
                        [&](const Script& script) { return code >= script.first && code <= script.last; });
 }
 
-std::vector<std::string> letter_pairs(std::string_view text, size_t most)
+std::vector<LetterPair> letter_pairs(std::string_view text, size_t max_pairs)
 {
-    PairCollector pairs(most);
+    PairCollector pairs(max_pairs);
     engine::Utf8Decoder decoder;
     for (const char byte : text)
         decoder.push(static_cast<unsigned char>(byte), [&](char32_t code, size_t, bool) { pairs.add(code); });
     pairs.end();
     return pairs.take();
+}
+
+PairFinder::PairFinder(std::span<const LetterPair> pairs)
+{
+    for (size_t i = 0; i < pairs.size(); ++i)
+        indices_[key_of(pairs[i])] = i;
+}
+
+std::vector<size_t> PairFinder::find_in(std::string_view text) const
+{
+    std::set<size_t> found;
+    const auto look_for = [&](const LetterPair& pair) {
+        if (const auto at = indices_.find(key_of(pair)); at != indices_.end()) found.insert(at->second);
+    };
+    char32_t before = 0;
+    engine::Utf8Decoder decoder;
+    for (const char byte : text)
+        decoder.push(static_cast<unsigned char>(byte), [&](char32_t code, size_t, bool) {
+            const bool counts = is_unspaced(code);
+            if (counts) look_for({code, 0});
+            if (counts && before != 0) look_for({before, code});
+            before = counts ? code : 0;
+        });
+    return {found.begin(), found.end()};
 }
 
 } // namespace palimpsest::storage

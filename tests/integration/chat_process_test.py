@@ -20,7 +20,7 @@ PASTES_UNMARKED = b"\x1b[?2004l"
 def printed(text):
     """The text as the command prints it: a random model also writes control characters, which are escaped."""
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: "\\x%02x" % ord(found[0]), text)
-    return re.sub(r"[\x80-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U0010ffff]", lambda found: "\\u{%x}" % ord(found[0]), text)
+    return re.sub(r"[\x80-\x9f\u2028-\u202e\u2061-\u206f\ufeff\U000e0000-\U000e00ff\U000e01f0-\U0010ffff]", lambda found: "\\u{%x}" % ord(found[0]), text)
 
 
 class ChatTest(SessionTest):

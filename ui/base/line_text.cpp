@@ -27,7 +27,7 @@ QString leading_characters(const QString& text, qsizetype length)
     QTextBoundaryFinder characters(QTextBoundaryFinder::Grapheme, text);
     characters.setPosition(length);
     if (!characters.isAtBoundary()) characters.toPreviousBoundary();
-    return text.left(characters.position());
+    return text.left(characters.position() > 0 ? characters.position() : length);
 }
 
 QTextOption paragraph_option(const QString& text)

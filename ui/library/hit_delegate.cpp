@@ -31,7 +31,8 @@ QString origin_text(const QModelIndex& index, const QFontMetrics& metrics, int w
     const int of_section = std::min(metrics.horizontalAdvance(section), room * 2 / 3);
     const QString first = metrics.elidedText(title, Qt::ElideRight, room - of_section);
     const QString second = metrics.elidedText(section, Qt::ElideRight, room - metrics.horizontalAdvance(first));
-    return isolated(first) + between + isolated(second);
+    const QString direction = title.isRightToLeft() ? QString(QChar(0x200F)) : QString();
+    return direction + isolated(first) + between + isolated(second);
 }
 
 // For the first `length` characters of the snippet.

@@ -235,19 +235,20 @@ private:
         result["pages"] = report.pages.size();
         if (common_.json) return write_json(console.out, result);
         const auto line = [&](const Text& text) { console.out << console.wording.of(text) << '\n'; };
-        line(Text("{0}, number {1}, {2} tokens, {3} words, {4}", row_text(info.title), info.id,
+        const auto shown = [&](const std::string& text) { return row_text(text, console.out_is_terminal); };
+        line(Text("{0}, number {1}, {2} tokens, {3} words, {4}", shown(info.title), info.id,
                   format_count(info.tokens), format_count(info.words), place_of(result)));
-        if (!info.author.empty()) line(Text("author    {0}", row_text(info.author)));
-        if (!info.language.empty()) line(Text("language  {0}", row_text(info.language)));
-        if (!info.format.empty()) line(Text("format    {0}", row_text(info.format)));
+        if (!info.author.empty()) line(Text("author    {0}", shown(info.author)));
+        if (!info.language.empty()) line(Text("language  {0}", shown(info.language)));
+        if (!info.format.empty()) line(Text("format    {0}", shown(info.format)));
         if (!report.pages.empty()) line(Text("pages     {0}", format_count(report.pages.size())));
         for (const std::string& source : store->library.sources(info.id))
-            line(Text("file      {0}", row_text(source)));
+            line(Text("file      {0}", shown(source)));
         for (const std::string& session : store->library.sessions_of(info.id))
-            line(Text("session   {0}", row_text(session)));
+            line(Text("session   {0}", shown(session)));
         for (const storage::Section& section : report.sections)
             console.out << std::string(2 * static_cast<size_t>(std::clamp(section.level, 1, 6)), ' ')
-                        << row_text(section.title) << '\n';
+                        << shown(section.title) << '\n';
     }
 
     // ---- search
@@ -280,7 +281,9 @@ private:
         for (const storage::TextHit& hit : hits->best)
             console.out << console.wording.of(places.sentence(hit.passage)) << ":\n" << trimmed(hit.text) << "\n\n";
         for (const MessageHit& hit : messages.first)
-            console.out << console.wording.of(Text("session {0}, {1}", row_text(hit.session), utc(hit.created_ms)))
+            console.out << console.wording.of(Text("session {0}, {1}",
+                                                   row_text(hit.session, console.out_is_terminal),
+                                                   utc(hit.created_ms)))
                         << ":\n"
                         << trimmed(hit.text) << "\n\n";
         tell_what_is_missing(*hits, messages, console);

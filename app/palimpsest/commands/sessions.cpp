@@ -206,9 +206,9 @@ private:
     {
         const CommandWording& wording = console.wording;
         const auto shown = [](const ordered_json& text) { return visible(text.get<std::string>()); };
-        const auto on_line = [](const ordered_json& text) { return row_text(text.get<std::string>()); };
+        const auto on_line = [&](const std::string& text) { return row_text(text, console.out_is_terminal); };
         const auto line = [&](const Text& text) { console.out << wording.of(text) << '\n'; };
-        line(Text("{0}, {1}, last used {2}", row_text(info.name), row_text(info.model_name),
+        line(Text("{0}, {1}, last used {2}", on_line(info.name), on_line(info.model_name),
                   utc_minute(info.changed_ms)));
         if (details["question"].is_string()) line(Text("question  {0}", shown(details["question"])));
         if (details["system"].is_string()) line(Text("system    {0}", shown(details["system"])));

@@ -46,7 +46,9 @@ public:
             kind == UTF8PROC_BOUNDCLASS_V || kind == UTF8PROC_BOUNDCLASS_T || kind == UTF8PROC_BOUNDCLASS_L;
         if (next.code == emoji_presentation || is_flag_)
             columns_ = std::max<size_t>(columns_, 2);
-        else if (!is_emoji_ && !joins_syllable)
+        else if (is_emoji_) // a skin tone is wide, also behind a sign that is narrow alone
+            columns_ = std::max(columns_, next.columns());
+        else if (!joins_syllable)
             columns_ += next.columns();
     }
 

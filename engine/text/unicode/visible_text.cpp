@@ -10,9 +10,12 @@
 namespace palimpsest::engine {
 namespace {
 
+// Line ends, and invisible characters that texts are spelt with: marks of direction, joiners, the space of no width
+// between words of Khmer and Thai, and selectors of a form of a Chinese character.
 bool is_kept(char32_t code)
 {
-    return code == U'\n' || code == U'\t' || code == 0x061C || (code >= 0x200C && code <= 0x200F);
+    return code == U'\n' || code == U'\t' || code == 0x061C || (code >= 0x200B && code <= 0x200F) ||
+           code == 0x2060 || (code >= 0xE0100 && code <= 0xE01EF);
 }
 
 std::string escaped(char32_t code)

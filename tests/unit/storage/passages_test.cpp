@@ -107,6 +107,10 @@ TEST_CASE("a question without spaces finds the passage that has most of it")
     CHECK(best_text(*scratch, "\u8C01\u662F\u706F\u5854\u7684\u770B\u5B88\u4EBA\uFF1F", document).find(keeper) !=
           std::string::npos);
     CHECK(best_text(*scratch, "\u0E42\u0E04\u0E21\u0E44\u0E1F", document).find(lantern) != std::string::npos);
+    std::string long_question = "\u706F\u5854\u7684\u770B\u5B88\u4EBA"; // longer than any word of the index
+    for (int i = 0; i < 30; ++i)
+        long_question += "\u4E48";
+    CHECK(best_text(*scratch, long_question, document).find(keeper) != std::string::npos);
     CHECK(best_text(*scratch, "\u5854", document).find(keeper) != std::string::npos);
     CHECK(find(*scratch, "\u98DE\u673A", {document}).empty());
 }

@@ -24,6 +24,8 @@ TEST_CASE("wide characters and emoji take two columns, marks none")
     CHECK(display_width(accent) == 1);
     for (const std::string& two : {family, hand, flag, heart, syllable, thai, hindi})
         CHECK(display_width(two) == 2);
+    for (const std::string& pointing : {std::string("\u261D\U0001F3FD"), std::string("\u270C\U0001F3FB")})
+        CHECK(display_width(pointing) == 2); // narrow without the skin tone
     CHECK(display_width(flag + flag) == 4);
     CHECK(display_width("\u2764") == 1);
     CHECK(display_width("\u2068a\u2069") == 1);
@@ -53,7 +55,10 @@ TEST_CASE("what hides, moves the cursor or overrides directions is escaped")
 {
     CHECK(visible("a\u202Eb\u2066\x1B[2Jc\xFF\n\td\u0085\x7F\xE4\xB8") ==
           "a\\u{202e}b\\u{2066}\\x1b[2Jc\\xff\n\td\\u{85}\\x7f\\xe4\\xb8");
-    CHECK(visible("\u200B\uFEFF\U000E0041") == "\\u{200b}\\u{feff}\\u{e0041}");
+    CHECK(visible("\u2062\uFEFF\U000E0041") == "\\u{2062}\\u{feff}\\u{e0041}");
+    const std::string khmer = "\u1780\u200B\u1781", name = "\u845B\U000E0100";
+    CHECK(visible(khmer) == khmer);
+    CHECK(visible(name) == name);
     const std::string spelt = "\u0645\u06CC\u200C\u062E \u200F\u05D0\u200E \u0628\u061C " + family + heart + thai;
     CHECK(visible(spelt) == spelt);
     CHECK(visible_line("a\n\tb\u2028c") == "a  b\\u{2028}c");

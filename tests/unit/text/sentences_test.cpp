@@ -46,6 +46,9 @@ TEST_CASE("sentences end with the stops of their script")
     CHECK(cut("\u4EC0\u4E48\uFF1F\uFF01\u597D\u3002") == Strings{"\u4EC0\u4E48\uFF1F\uFF01", "\u597D\u3002"});
     CHECK(cut("\u300C\u597D\u3002\u300D\u4ED6\u8BF4\u3002") ==
           Strings{"\u300C\u597D\u3002\u300D", "\u4ED6\u8BF4\u3002"});
+    CHECK(cut("\u771F\uFF1F\u2026\u2026\u6211\u4E0D\u3002") ==
+          Strings{"\u771F\uFF1F\u2026\u2026", "\u6211\u4E0D\u3002"});
+    CHECK(cut("\u4EC0\uFF1F!\u597D\u3002") == Strings{"\u4EC0\uFF1F!", "\u597D\u3002"});
     CHECK(cut("\uFF76\uFF85\uFF61\uFF76\uFF85") == Strings{"\uFF76\uFF85\uFF61", "\uFF76\uFF85"});
     CHECK(cut("\u0645\u0646\u061F \u0623\u0646\u0627.") == Strings{"\u0645\u0646\u061F", "\u0623\u0646\u0627."});
     CHECK(cut("\u06C1\u06D2\u06D4 \u06C1\u06D2\u06D4") == Strings{"\u06C1\u06D2\u06D4", "\u06C1\u06D2\u06D4"});
