@@ -13,7 +13,7 @@ uint64_t pragma(Database& database, const char* name)
 }
 
 // Size of the file once its free pages are returned. Page 2 and every so-many-th page after it map the pages behind
-// them, and the page at 1 GiB is never used (sqlite.org/fileformat2.html, sections 1.7 and 1.8).
+// them, and the page at 1 GiB is never used (sqlite.org/fileformat2.html, "Pointer Map" and "The Lock-Byte Page").
 uint64_t bytes_without_free_pages(Database& database)
 {
     const uint64_t page = pragma(database, "PRAGMA page_size"), all = pragma(database, "PRAGMA page_count");
