@@ -49,8 +49,8 @@ uint64_t position_of(std::span<const std::byte> header);
 inline constexpr size_t form_bytes = 13;
 SnapshotForm form_of(std::span<const std::byte> header);
 
-// Returns the most bytes that a valid payload can take in memory; called before any payload memory is allocated,
-// with a state that has everything but logits and lists (docs/validation.md, K3).
+// Returns the most bytes that a valid payload can take in memory (docs/validation.md, K3). decode() calls it before
+// it allocates memory for the payload; the logits and lists of the state are still empty then.
 using PayloadLimit = std::function<uint64_t(const engine::SessionState&)>;
 
 // `block(i, bytes)` fills exactly the bytes of block i. Throws Error (Failed, PAL-SNAP-03) if anything contradicts

@@ -1,6 +1,6 @@
 // How a checkpoint stores keys and values: exactly, or rounded to 8.5 or 4.5 bits each (kernels/row_code.h). A
-// session that goes on from a rounded checkpoint computes with rounded keys and values, so it may answer otherwise
-// than the session that was saved; docs/performance.md has the measured difference.
+// session that is restored from a rounded checkpoint has the rounded keys and values, so its answers may differ
+// from those of the session that was saved; docs/performance.md has the measured difference.
 #pragma once
 
 #include <optional>

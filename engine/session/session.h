@@ -116,8 +116,8 @@ public:
     Telemetry telemetry() const;
 
     std::unique_ptr<Session> fork(); // computes an incomplete chunk; costs one copy of the cache
-    // Changes nothing; pending tokens are part of the state. With `round`, the rows of the state are rounded, and
-    // so is what its integrity check predicts: a session restored from it goes on from the rounded rows.
+    // Changes nothing; pending tokens are part of the state. `round`: rounds the keys and values of the state, not
+    // those of this session; the state's integrity check is then computed with the rounded ones.
     SessionState state(const RowRounding& round = {});
     // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);

@@ -4,10 +4,10 @@
 //
 // Reads tokens (of the text, else random ones), then per form takes the state, stores it in a database in the
 // current folder, loads and restores it, `repeats` times; prints medians. `hashing` is the time of the hashes of
-// the same bytes, alone, over that of taking and storing the state. With a text also perplexity: of the `measured`
-// tokens after the checkpoint, by the session that goes on from it. A round reads as many tokens as the first and
-// measures again. After the last, sessions that were saved and restored before each round, one per form, measure
-// what repeated saving costs ("again").
+// the state's blocks, over that of taking and storing the state. With a text also two perplexities per form.
+// "perplexity": a session is restored from a checkpoint, and reads the next `measured` tokens; each further round
+// reads `read` tokens more and measures again. "again": a session that was saved and restored before every round
+// reads the `measured` tokens after the last one.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
