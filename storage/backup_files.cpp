@@ -99,9 +99,10 @@ Text restoring_advice(const fs::path& database)
 {
     const auto backups = backups_of(database);
     if (backups.empty())
-        return Text("it was left as it is and there is no backup; copy it elsewhere, or {0}", Step::ChooseDatabase);
-    return Text("it was left as it is; {0} ({1})", Step::RestoreBackup,
-                printable(backups.back().filename().string()));
+        return Text("it was left as it is and there is no backup; {0}, or {1}", Step::RescueSessions,
+                    Step::ChooseDatabase);
+    return Text("it was left as it is; {0} ({1}), or {2}", Step::RestoreBackup,
+                printable(backups.back().filename().string()), Step::RescueSessions);
 }
 
 } // namespace palimpsest::storage

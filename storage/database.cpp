@@ -13,8 +13,10 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/disk_full.h"
+#include "storage/known_pages.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
+#include "storage/setting_aside.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -59,19 +61,6 @@ void make_database_folder(const fs::path& folder)
     fs::permissions(folder, fs::perms::owner_all, failed);
 }
 
-// Requires that the file belongs to the user and that nobody else can write it.
-void check_owner(const fs::path& file)
-{
-    struct stat status {};
-    if (lstat(file.c_str(), &status) != 0) return;
-    if (!S_ISREG(status.st_mode)) refuse_file(file, Text("it is not a regular file"), Text(Step::ChooseDatabase));
-    if (status.st_uid != geteuid())
-        refuse_file(file, Text("it belongs to another user"), Text(Step::ChooseDatabase));
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        refuse_file(file, Text("others may write it"),
-                    Text("remove that permission: chmod 600 {0}", printable(file.string())));
-}
-
 // Every connection enforces foreign keys and trusts neither the schema nor page contents. A writer's commit returns
 // when it is on stable storage.
 constexpr const char* every_connection = "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
@@ -105,6 +94,18 @@ constexpr std::chrono::milliseconds patience_with_readers{500};
 
 } // namespace
 
+void check_owner(const fs::path& file)
+{
+    struct stat status {};
+    if (lstat(file.c_str(), &status) != 0) return;
+    if (!S_ISREG(status.st_mode)) refuse_file(file, Text("it is not a regular file"), Text(Step::ChooseDatabase));
+    if (status.st_uid != geteuid())
+        refuse_file(file, Text("it belongs to another user"), Text(Step::ChooseDatabase));
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        refuse_file(file, Text("others may write it"),
+                    Text("remove that permission: chmod 600 {0}", printable(file.string())));
+}
+
 Database::Database(const fs::path& file, Access access, std::optional<Place> place, const CheckLimit& limit)
     : file_(file)
 {
@@ -112,6 +113,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
         make_database_folder(file.parent_path());
         check_owner(file);
         lock_ = std::make_unique<OwnerLock>(file.string() + ".lock", busy_timeout);
+        undo_setting_aside(file);
     } else if (!fs::exists(file)) {
         refuse_without_sessions(file);
     }
@@ -122,7 +124,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
 Database::~Database()
 {
     sql_.reset();
-    if (lock_ && !suspect_ && !check_is_unfinished_) lock_->mark_clean_shutdown();
+    if (lock_ && !suspect_ && !found_damage_ && !check_is_unfinished_) lock_->mark_clean_shutdown();
 }
 
 Database::Database() : file_(":memory:")
@@ -155,6 +157,8 @@ void Database::open(Access access, const CheckLimit& limit)
     if (writes && place_ == Place::Network) sql_->exec("PRAGMA locking_mode = EXCLUSIVE");
 
     const int version = version_of(*sql_);
+    if (version > schema_version && writes && find_known_version(*sql_))
+        refuse_damaged(file_, Text("its first page"));
     if (version > schema_version && writes)
         throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, Text::escaped(file_.string()),
                     Text("it was written by a newer version of Palimpsest and is only readable here"),
@@ -284,6 +288,7 @@ void Database::fail(const SQLite::Exception& failure)
     if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)
         refuse_without_sessions(file_);
     const int code = failure.getErrorCode() & 0xFF;
+    if (code == SQLITE_CORRUPT) found_damage_ = true;
     if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) refuse_if_suspect();
     if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM || code == SQLITE_NOMEM)
         throw Error(ErrorKind::Resources, ErrorCode::OutOfMemory, subject,
@@ -305,7 +310,7 @@ void Database::fail(const SQLite::Exception& failure)
     case SQLITE_CORRUPT:
         refuse_damaged(file_, Text::verbatim(said));
     case SQLITE_NOTADB:
-        if (!backups_of(file_).empty()) // so it was a Palimpsest database
+        if (!backups_of(file_).empty() || has_known_pages(file_)) // so it was a Palimpsest database
             refuse_damaged(file_, Text::verbatim(said));
         throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, subject, Text("it is not a database"),
                     Text(Step::ChooseDatabase));

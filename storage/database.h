@@ -27,6 +27,10 @@ inline std::span<const std::byte> blob(const SQLite::Column& column)
 
 inline constexpr std::chrono::milliseconds busy_timeout{5000}; // how long to wait for another process
 
+// Requires that a file, if it is there, is a regular one that belongs to the user, and that nobody else can write.
+// Throws Error (Failed, PAL-DB-01).
+void check_owner(const std::filesystem::path& file);
+
 // Limits the page check after an unclean shutdown.
 struct CheckLimit {
     std::function<bool()> go_on{};        // called at every page; stops the check if false
@@ -114,6 +118,7 @@ private:
     uint64_t content_written_ = 0;
     Place place_ = Place::Local;
     bool suspect_ = false;
+    bool found_damage_ = false; // the next owner checks the pages, as after an unclean shutdown
     bool check_is_unfinished_ = false;
 };
 

@@ -1,15 +1,16 @@
 #include "storage/restoring.h"
 
 #include <string>
+#include <sys/stat.h>
 
 #include "kernels/base/error.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"
-#include "storage/clock.h"
 #include "storage/conversations.h"
 #include "storage/database.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
+#include "storage/setting_aside.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -36,37 +37,26 @@ uint64_t check_backup(Database& backup)
     });
 }
 
-// A name beside the database that no file has.
-fs::path free_name_aside(const fs::path& database)
+int64_t written_ms(const fs::path& file)
 {
-    const fs::path dated = dated_file(database, "aside", today());
-    for (int number = 2;; ++number) {
-        fs::path name =
-            number == 2 ? dated
-                        : dated.parent_path() / (dated.stem().string() + "-" + std::to_string(number - 1) + ".db");
-        if (!fs::exists(name) && !fs::exists(name.string() + "-wal")) return name;
-    }
-}
-
-// The write-ahead log belongs to the database that is set aside: with another one, SQLite would apply it all the
-// same. So it is copied first and gone before the restored database has the name.
-void set_aside(const fs::path& database, const fs::path& aside)
-{
-    std::error_code none;
-    fs::create_hard_link(database, aside, none);
-    if (none) fs::copy_file(database, aside); // a file system without hard links
-    const fs::path log = database.string() + "-wal", log_aside = aside.string() + "-wal";
-    if (fs::exists(log)) {
-        fs::copy_file(log, log_aside);
-        sync_to_disk(log_aside);
-    }
-    sync_to_disk(aside);
-    sync_to_disk(aside.parent_path());
-    for (const char* ending : {"-wal", "-shm", "-journal"})
-        fs::remove(database.string() + ending);
+    struct stat status {};
+    return stat(file.c_str(), &status) == 0 ? int64_t{status.st_mtime} * 1000 : 0;
 }
 
 } // namespace
+
+std::optional<Backup> newest_backup(const fs::path& database)
+{
+    const auto files = backups_of(database);
+    for (auto file = files.rbegin(); file != files.rend(); ++file)
+        try {
+            Database backup(*file, Database::Access::Read);
+            return Backup{.file = *file, .written_ms = written_ms(*file), .sessions = check_backup(backup)};
+        } catch (const Error&) {
+            continue; // an older one may be whole
+        }
+    return std::nullopt;
+}
 
 Restored restore(const fs::path& database, const fs::path& backup)
 {
@@ -76,24 +66,13 @@ Restored restore(const fs::path& database, const fs::path& backup)
     if (fs::equivalent(place, backup, none))
         refuse_backup(backup, ErrorCode::NotADatabase, Text("it is the database itself, not a backup"));
     const OwnerLock lock(place.string() + ".lock", busy_timeout);
+    undo_setting_aside(place);
     {
         Database from(backup, Database::Access::Read);
         restored.sessions = check_backup(from);
         from.guarded([&] { back_up(from.sql(), part); });
     }
-    try {
-        if (fs::exists(place)) {
-            restored.aside = free_name_aside(place);
-            set_aside(place, restored.aside);
-        }
-        fs::rename(part, place);
-        sync_to_disk(place.parent_path());
-    } catch (const fs::filesystem_error& failure) {
-        fs::remove(part, none);
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(place.string()),
-                    Text("it cannot be set aside ({0})", Text::escaped(failure.code().message())),
-                    Text("check the folder and its permissions"));
-    }
+    restored.aside = replace_database(place, part);
     return restored;
 }
 

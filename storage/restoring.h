@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace palimpsest::storage {
 
@@ -10,6 +11,15 @@ struct Restored {
     std::filesystem::path backup, aside; // aside: where the database before is now; empty if there was none
     uint64_t sessions = 0;               // in the backup
 };
+
+struct Backup {
+    std::filesystem::path file;
+    int64_t written_ms = 0;
+    uint64_t sessions = 0;
+};
+// The newest backup of `database` that can be read; nullopt if there is none. Checks the pages of backups, from the
+// newest on.
+std::optional<Backup> newest_backup(const std::filesystem::path& database);
 
 // At every moment a complete database has the name: the one before, or the restored one. The one before may be
 // damaged. Throws Error: Busy (PAL-DB-07) while a program has it open, NotFound (PAL-DB-00) without the backup,

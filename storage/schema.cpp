@@ -323,6 +323,26 @@ std::set<Object> objects(SQLite::Database& db)
     return all;
 }
 
+std::set<Object> objects_of(int version)
+{
+    SQLite::Database expected(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    for (int step = 0; step < version; ++step)
+        expected.exec(migrations[step].sql);
+    return objects(expected);
+}
+
+// Damage overwrites bytes; who changes a table or adds one changes their number.
+bool is_overwritten(const std::set<Object>& found, const std::set<Object>& expected)
+{
+    const auto bytes = [](const std::set<Object>& all) {
+        size_t sum = 0;
+        for (const auto& [type, name, sql] : all)
+            sum += type.size() + name.size() + sql.size();
+        return sum;
+    };
+    return found.size() == expected.size() && bytes(found) == bytes(expected);
+}
+
 // Checks references and pages before a migration is committed.
 void check_content(SQLite::Database& db)
 {
@@ -340,9 +360,9 @@ int version_of(SQLite::Database& db)
 {
     const int version = pragma(db, "user_version"), application = pragma(db, "application_id");
     if (application == application_id && version > 0) return version;
-    if (application != 0 || version != 0 || !objects(db).empty())
-        refuse(db, Text("it is not a Palimpsest database"));
-    return 0;
+    if (application == 0 && version == 0 && objects(db).empty()) return 0;
+    if (find_known_version(db)) refuse_damaged_schema(db, Text("its first page"));
+    refuse(db, Text("it is not a Palimpsest database"));
 }
 
 void migrate(SQLite::Database& db)
@@ -361,10 +381,19 @@ void migrate(SQLite::Database& db)
 
 void check_schema(SQLite::Database& db, int version)
 {
-    SQLite::Database expected(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    for (int step = 0; step < version; ++step)
-        expected.exec(migrations[step].sql);
-    if (objects(db) != objects(expected)) refuse(db, Text("its tables are not those of a Palimpsest database"));
+    const auto found = objects(db), expected = objects_of(version);
+    if (found == expected) return;
+    if (is_overwritten(found, expected) || find_known_version(db))
+        refuse_damaged_schema(db, Text("its first page"));
+    refuse(db, Text("its tables are not those of a Palimpsest database"));
+}
+
+std::optional<int> find_known_version(SQLite::Database& db)
+{
+    const auto found = objects(db);
+    for (int version = schema_version; version > 0; --version)
+        if (found == objects_of(version)) return version;
+    return std::nullopt;
 }
 
 // SQLite drops no index whose structure it cannot read, so the structure becomes that of an empty index first.

@@ -64,6 +64,7 @@ constexpr StepClause step_clauses[] = {
     {Step::ExportSession, "export one with palimpsest sessions export"},
     {Step::RemoveSessions, "remove sessions with palimpsest sessions rm"},
     {Step::RestoreBackup, "restore the newest backup, which sets it aside, with palimpsest sessions restore"},
+    {Step::RescueSessions, "rescue what can be read with palimpsest sessions rescue"},
     {Step::ListPolicies, "see palimpsest policies list"},
     {Step::BeginSession, "read a document with palimpsest read FILE --session NAME"},
     {Step::FinishReading, "let it go on first with palimpsest read FILE --session '{0}'"},

@@ -23,23 +23,15 @@ constexpr std::array<std::string_view, setting_count> setting_names = {
 static_assert(!setting_names.back().empty(), "every setting has a name");
 
 constexpr std::array<std::string_view, step_count> step_clauses = {
-    "choose another model",
-    "choose another database",
-    "see the list of models",
-    "set another default model",
-    "see the list of sessions",
-    "see the list of documents",
-    "see what is left of it",
-    "export a session first",
-    "remove sessions",
-    "restore the newest backup, which sets it aside",
-    "see the list of policies",
-    "read a document",
-    "finish reading it first",
-    "read it as a document",
-    "read it again as a further document",
-    "pin while it is read",
-    "run the check of the database",
+    "choose another model",     "choose another database",
+    "see the list of models",   "set another default model",
+    "see the list of sessions", "see the list of documents",
+    "see what is left of it",   "export a session first",
+    "remove sessions",          "restore the newest backup, which sets it aside",
+    "rescue what can be read",  "see the list of policies",
+    "read a document",          "finish reading it first",
+    "read it as a document",    "read it again as a further document",
+    "pin while it is read",     "run the check of the database",
     "start the program again",
 };
 static_assert(!step_clauses.back().empty(), "every step has a clause");

@@ -64,6 +64,7 @@ enum class Step : uint8_t {
     ExportSession,
     RemoveSessions,
     RestoreBackup,
+    RescueSessions,
     ListPolicies,
     BeginSession,
     FinishReading,  // {0}: the session

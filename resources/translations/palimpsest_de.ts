@@ -896,6 +896,108 @@
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::DamageQuestion</name>
+    <message>
+        <source>&amp;Restore a backup</source>
+        <translation>Eine &amp;Sicherung wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Re&amp;scue what can be read</source>
+        <translation>&amp;Retten, was lesbar ist</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>&amp;Beenden</translation>
+    </message>
+    <message>
+        <source>Start &amp;Palimpsest</source>
+        <translation>&amp;Palimpsest starten</translation>
+    </message>
+    <message>
+        <source>The sessions are damaged</source>
+        <translation>Die Sitzungen sind beschädigt</translation>
+    </message>
+    <message>
+        <source>The file with your sessions is damaged. It is not changed: whatever you choose, it is kept under another name beside the new one.</source>
+        <translation>Die Datei mit Ihren Sitzungen ist beschädigt. Sie wird nicht verändert: Was Sie auch wählen, sie bleibt unter einem anderen Namen neben der neuen erhalten.</translation>
+    </message>
+    <message>
+        <source>Looking for a backup…</source>
+        <translation>Eine Sicherung wird gesucht…</translation>
+    </message>
+    <message>
+        <source>Counting what can be read…</source>
+        <translation>Was lesbar ist, wird gezählt…</translation>
+    </message>
+    <message>
+        <source>What is lost</source>
+        <translation>Was verloren ist</translation>
+    </message>
+    <message>
+        <source>&amp;Restore the backup of %1</source>
+        <translation>Die &amp;Sicherung vom %1 wiederherstellen</translation>
+    </message>
+    <message numerus="yes">
+        <source>It has %n session(s). They are read again when they are opened; what came after the backup is only in the damaged file.</source>
+        <translation>
+            <numerusform>Sie hat %n Sitzung, die beim Öffnen neu gelesen wird; was nach der Sicherung kam, ist nur in der beschädigten Datei.</numerusform>
+            <numerusform>Sie hat %n Sitzungen, die beim Öffnen neu gelesen werden; was nach der Sicherung kam, ist nur in der beschädigten Datei.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>There is no backup that can be used.</source>
+        <translation>Es gibt keine Sicherung, die verwendet werden kann.</translation>
+    </message>
+    <message>
+        <source>%1, %2 and %3 can be read.</source>
+        <translation>%1, %2 und %3 sind lesbar.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s)</source>
+        <translation>
+            <numerusform>%n Sitzung</numerusform>
+            <numerusform>%n Sitzungen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n document(s)</source>
+        <translation>
+            <numerusform>%n Dokument</numerusform>
+            <numerusform>%n Dokumente</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n message(s)</source>
+        <translation>
+            <numerusform>%n Nachricht</numerusform>
+            <numerusform>%n Nachrichten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing is lost.</source>
+        <translation>Nichts ist verloren.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n part(s) are lost, and named afterwards.</source>
+        <translation>
+            <numerusform>%n Teil ist verloren und wird danach genannt.</numerusform>
+            <numerusform>%n Teile sind verloren und werden danach genannt.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The backup is restored…</source>
+        <translation>Die Sicherung wird wiederhergestellt…</translation>
+    </message>
+    <message>
+        <source>What can be read is rescued…</source>
+        <translation>Was lesbar ist, wird gerettet…</translation>
+    </message>
+    <message>
+        <source>The program can start. The damaged file is kept as %1.</source>
+        <translation>Das Programm kann starten. Die beschädigte Datei bleibt als %1 erhalten.</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::DeviceChoice</name>
     <message>
         <source>Best device</source>

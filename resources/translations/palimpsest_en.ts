@@ -12,6 +12,44 @@
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::DamageQuestion</name>
+    <message numerus="yes">
+        <source>It has %n session(s). They are read again when they are opened; what came after the backup is only in the damaged file.</source>
+        <translation>
+            <numerusform>It has %n session, which is read again when it is opened; what came after the backup is only in the damaged file.</numerusform>
+            <numerusform>It has %n sessions, which are read again when they are opened; what came after the backup is only in the damaged file.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s)</source>
+        <translation>
+            <numerusform>%n session</numerusform>
+            <numerusform>%n sessions</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n document(s)</source>
+        <translation>
+            <numerusform>%n document</numerusform>
+            <numerusform>%n documents</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n message(s)</source>
+        <translation>
+            <numerusform>%n message</numerusform>
+            <numerusform>%n messages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n part(s) are lost, and named afterwards.</source>
+        <translation>
+            <numerusform>%n part is lost, and named afterwards.</numerusform>
+            <numerusform>%n parts are lost, and named afterwards.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::DocumentPage</name>
     <message numerus="yes">
         <source>%n token(s)</source>

@@ -170,6 +170,33 @@ class StoredSessionTest(SessionTest):
         self.assertIn("one", [s["name"] for s in self.document("sessions", "list")["sessions"]])
         self.run_command("chat", "--session", "one", "--max-tokens", "4", stdin=b"and then?\n")
 
+    def test_a_damaged_database_is_rescued_as_the_error_says(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        self.run_command("chat", "--session", "two", *SMALL, "--max-tokens", "4", stdin=b"good day\n")
+        with open(self.database, "r+b") as damaged:
+            content = damaged.read()
+            damaged.seek(content.index(b"good day"))
+            damaged.write(b"GOOD")
+            damaged.seek(0)
+            damaged.write(b"\0" * 8192)
+        with open(self.database, "rb") as damaged:
+            content = damaged.read()
+        self.assertIn("palimpsest sessions rescue", self.fails(1, "PAL-DB-03", "sessions", "list"))
+        told = self.document("sessions", "rescue", "--list")
+        self.assertEqual((told["schema"], told["sessions"], told["set_aside"]), ("palimpsest.rescue/1", 2, ""))
+        self.fails(1, "PAL-DB-03", "sessions", "list")
+        rescued = self.run_command("sessions", "rescue")
+        self.assertIn("session 'two': 1 message is lost", rescued.stdout.decode())
+        self.assertIn("2 sessions", rescued.stderr.decode())
+        aside = rescued.stderr.decode().split("what was there before is in ")[1].strip()
+        with open(aside, "rb") as kept:
+            self.assertEqual(kept.read(), content)
+        self.assertEqual([m["text"] for m in self.document("sessions", "show", "one")["messages"]][0], "hello")
+        self.assertEqual(self.document("sessions", "show", "two")["messages"][0]["state"], "damaged")
+        self.run_command("chat", "--session", "one", "--max-tokens", "4", stdin=b"and then?\n")
+        refused = self.run_command("chat", "--session", "two", "--max-tokens", "4", stdin=b"and then?\n", status=1)
+        self.assertIn("PAL-DB-03", refused.stderr.decode())
+
     def test_without_a_backup_nothing_is_restored(self):
         self.fails(3, "PAL-DB-00", "sessions", "restore")
         self.assertEqual(self.document("sessions", "restore", "--list")["backups"], [])

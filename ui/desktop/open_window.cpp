@@ -2,14 +2,39 @@
 
 #include <QApplication>
 
+#include "storage/session/store.h"
 #include "ui/base/icon.h"
 #include "ui/desktop/areas.h"
+#include "ui/desktop/damage_question.h"
 #include "ui/desktop/quit_signals.h"
 #include "ui/desktop/workbench.h"
 #include "ui/window/appearance.h"
 #include "ui/window/start.h"
 
 namespace palimpsest::ui {
+namespace {
+
+// Asks what becomes of a damaged database; returns false to quit. Files of later starts are added to `request`.
+bool has_usable_database(const std::string& database, SingleInstance& instance, QuitSignals& signals,
+                         StartRequest& request)
+{
+    const QObject context;
+    bool quits = false;
+    QObject::connect(&instance, &SingleInstance::requested, &context,
+                     [&](const StartRequest& later) { request.files += later.files; });
+    QObject::connect(&signals, &QuitSignals::quit_wanted, &context, [&] { quits = true; });
+    const QString damage = damage_of(database);
+    if (quits || damage.isEmpty()) return !quits;
+    DamageQuestion question(database, damage);
+    QObject::connect(&signals, &QuitSignals::quit_wanted, &question, &QDialog::reject);
+    QObject::connect(&instance, &SingleInstance::requested, &question, [&] {
+        question.raise();
+        question.activateWindow();
+    });
+    return question.exec() == QDialog::Accepted;
+}
+
+} // namespace
 
 int open_window(int& argc, char** argv, const QString& version, const QStringList& files)
 {
@@ -25,12 +50,15 @@ int open_window(int& argc, char** argv, const QString& version, const QStringLis
     WindowPlaces places = find_places(preferences);
     places.version = version;
     if (const QString given = qEnvironmentVariable("PALIMPSEST_DB"); !given.isEmpty()) places.database = given;
-    const StartRequest request = start_request(files);
+    StartRequest request = start_request(files);
     SingleInstance instance(places.database);
     if (instance.begin(request) == SingleInstance::Role::HandedOver) return 0;
 
     translate(application, preferences);
     apply_appearance(preferences);
+    const std::string database = storage::database_file(places.database.toStdString());
+    QuitSignals signals;
+    if (!has_usable_database(database, instance, signals, request)) return signals.exit_code();
     EngineThread engine(places.database);
     Areas areas;
     MainWindow window(areas.makers(), places, store);
@@ -39,7 +67,6 @@ int open_window(int& argc, char** argv, const QString& version, const QStringLis
     QObject::connect(&instance, &SingleInstance::requested, &bench, &Workbench::take);
     QObject::connect(&window, &MainWindow::first_painted, &bench,
                      [&] { bench.begin(request); }); // load the model after the window is visible
-    QuitSignals signals;
     QObject::connect(&signals, &QuitSignals::quit_wanted, &window, [&] {
         window.leave();
         QApplication::quit(); // closes dialogs too

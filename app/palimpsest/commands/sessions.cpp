@@ -17,6 +17,7 @@
 #include "kernels/base/printable.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"
+#include "storage/rescue.h"
 #include "storage/restoring.h"
 #include "storage/session/cache_collection.h"
 #include "storage/session/document_report.h"
@@ -101,6 +102,9 @@ public:
         restore->add_option("BACKUP", file_,
                             "one of the daily backups, or a file of sessions backup; else the newest");
         restore->add_flag("--list", list_, "only list the backups");
+        add("rescue", "make a new database of what can be read of a damaged one, which is set aside",
+            &Sessions::rescue_damaged)
+            ->add_flag("--list", list_, "only tell what would be rescued and what is lost");
         CLI::App* gc = add("gc", "free the caches of the sessions used longest ago until all is within a size",
                            &Sessions::collect);
         gc->add_option("--max-size", max_size_, "of the database, such as 2GiB")->required();
@@ -363,6 +367,39 @@ private:
         for (const ordered_json& backup : all)
             table.add({backup["file"], format_bytes(backup["bytes"])});
         table.write_rows(console);
+    }
+
+    void rescue_damaged(Console& console)
+    {
+        const auto mode = list_ ? storage::RescueMode::TryOnly : storage::RescueMode::Replace;
+        const auto rescued = storage::rescue(storage::database_file(database_), mode,
+                                             [&] { return !console.stop.stop_requested(); });
+        if (json_) return write_json(console.out, rescue_json(rescued));
+        for (const storage::Loss& loss : rescued.losses)
+            console.out << console.wording.of(sentence_of(loss)) << '\n';
+        const auto tell = [&](const Text& text) { console.err << console.wording.of(text) << '\n'; };
+        tell(list_ ? Text("{0} sessions, {1} documents and {2} messages can be rescued", rescued.sessions,
+                          rescued.documents, rescued.messages)
+                   : Text("{0} sessions, {1} documents and {2} messages are rescued", rescued.sessions,
+                          rescued.documents, rescued.messages));
+        if (!rescued.aside.empty()) tell(Text("what was there before is in {0}", visible(rescued.aside.string())));
+    }
+
+    static ordered_json rescue_json(const storage::Rescued& rescued)
+    {
+        ordered_json losses = ordered_json::array();
+        for (const storage::Loss& loss : rescued.losses)
+            losses.push_back({{"session", loss.session.empty() ? ordered_json() : ordered_json(loss.session)},
+                              {"part", storage::name_of(loss.part)},
+                              {"name", loss.name},
+                              {"count", loss.count},
+                              {"text", for_scripts(sentence_of(loss))}});
+        return {{"schema", "palimpsest.rescue/1"},
+                {"sessions", rescued.sessions},
+                {"documents", rescued.documents},
+                {"messages", rescued.messages},
+                {"losses", losses},
+                {"set_aside", rescued.aside.string()}};
     }
 
     void collect(Console& console)

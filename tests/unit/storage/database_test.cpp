@@ -90,7 +90,7 @@ TEST_CASE("a database of a newer version is read and not written (P17)")
 {
     ScratchDatabase scratch;
     Conversations(*scratch).create({.name = "one", .model = "m", .model_name = "m", .options = "{}"});
-    scratch->sql().exec("PRAGMA user_version = 99");
+    scratch->sql().exec("CREATE TABLE later(a TEXT); PRAGMA user_version = 99");
     scratch.close();
     CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-05");
     Database reader(scratch.file(), Database::Access::Read);

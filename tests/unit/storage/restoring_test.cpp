@@ -95,6 +95,36 @@ TEST_CASE("a damaged database is set aside byte for byte")
     CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
 }
 
+TEST_CASE("a program that is killed while it sets a database aside loses nothing")
+{
+    const Scene scene;
+    const std::string log = scene.file().string() + "-wal";
+    const fs::path aside = dated_file(scene.file(), "aside", std::chrono::sys_days{});
+    fs::create_hard_link(scene.file(), aside);
+    fs::copy_file(log, aside.string() + "-wal");
+    fs::remove(log);
+    {
+        Database database(scene.file(), Database::Access::Write);
+        CHECK(Conversations(database).list().size() == 2);
+    }
+    CHECK(sessions_in(scene.file()) == std::vector<std::string>{"late", "early"});
+    CHECK_FALSE(fs::exists(aside));
+    CHECK_FALSE(fs::exists(aside.string() + "-wal"));
+}
+
+TEST_CASE("what was set aside is not altered by the database that took its name")
+{
+    const Scene scene;
+    const Restored restored = restore(scene.file(), scene.backup);
+    const std::string before = content_of(restored.aside);
+    {
+        Database database(scene.file(), Database::Access::Write);
+        add_session(database, "new");
+    }
+    CHECK(content_of(restored.aside) == before);
+    CHECK(fs::exists(restored.aside.string() + "-wal"));
+}
+
 TEST_CASE("a database that is gone is restored without anything set aside")
 {
     const Scene scene;

@@ -1,0 +1,37 @@
+// A private copy of a damaged database, from which SQLite can read as much as possible.
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+namespace palimpsest::storage {
+
+class DamagedCopy {
+public:
+    // Copies `database` and its log or journal to `place`, which its owner removes. The tables are those that the
+    // file names; if it names none that are known, those of the newest version, which stand in the same pages.
+    // Interior pages of tables that are lost are made anew.
+    // `check_stop` is called while it copies, and may throw. Throws Error: Failed (PAL-DB-02) if the file is whole
+    // and belongs to another program, (PAL-DB-05) if a newer version wrote it; and like copy_readable. Throws
+    // SQLite::Exception if even the copy with other tables cannot be read, or if the machine has no more memory or
+    // space.
+    DamagedCopy(const std::filesystem::path& database, std::filesystem::path place,
+                const std::function<void()>& check_stop);
+
+    SQLite::Database& sql() { return *sql_; }
+
+private:
+    void open();
+    void open_with_known_tables(const std::filesystem::path& database);
+    bool has_known_tables(const std::filesystem::path& database);
+    bool try_open(const std::filesystem::path& database);
+    void replace_first_page() const;
+    void add_tables();
+
+    std::filesystem::path place_;
+    std::unique_ptr<SQLite::Database> sql_;
+};
+
+} // namespace palimpsest::storage

@@ -1,0 +1,42 @@
+#include "storage/known_pages.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace palimpsest::storage {
+namespace {
+
+constexpr size_t searched_bytes = 2 << 20;
+
+// As SQLite keeps what made them. Two of them are needed, because another program may have a table of the same
+// name.
+constexpr std::array<std::string_view, 6> known_sql{
+    "CREATE TABLE document_blocks(", "CREATE TABLE snapshot_blocks(",         "CREATE TABLE indexed_documents(",
+    "CREATE TABLE further_sources(", "CREATE INDEX snapshot_blocks_of_block", "CREATE INDEX messages_of_session"};
+
+std::string beginning_of(const std::filesystem::path& file)
+{
+    std::string bytes(searched_bytes, '\0');
+    std::ifstream in(file, std::ios::binary);
+    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+    return bytes;
+}
+
+} // namespace
+
+bool has_known_pages(const std::filesystem::path& database)
+{
+    for (const char* ending : {"", "-wal"}) {
+        const std::string bytes = beginning_of(database.string() + ending);
+        const auto found = std::count_if(known_sql.begin(), known_sql.end(),
+                                         [&](std::string_view sql) { return bytes.find(sql) != bytes.npos; });
+        if (found >= 2) return true;
+    }
+    return false;
+}
+
+} // namespace palimpsest::storage

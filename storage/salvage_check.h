@@ -1,0 +1,79 @@
+// Compares rows that were copied from a damaged database with their checksums and with each other, and makes of
+// them a database that can be used.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "storage/database.h"
+#include "storage/document_blocks.h"
+#include "storage/loss.h"
+#include "storage/row_salvage.h"
+
+namespace palimpsest::storage {
+
+class SalvageCheck {
+public:
+    // `rows`: where the rows of `database` come from; its indexes name some of those that are missing. `check_stop`
+    // is called at every row that is compared, and may throw. The arguments must outlive this.
+    SalvageCheck(Database& database, RowSalvage& rows, const std::function<void()>& check_stop)
+        : db_(database), rows_(rows), check_stop_(check_stop)
+    {
+    }
+
+    // A text that does not match its checksum, or whose session or role is not certain, is emptied, and its row
+    // stays as a damaged one in its place: what comes before and after it keeps its meaning, and no reader takes it
+    // for genuine. A row that is missing in such a place is made. Whatever else does not hold is removed. Reads
+    // everything. Returns what is lost.
+    std::vector<Loss> run();
+
+private:
+    void return_sessions();
+    void make_lost_sessions();
+    bool has_content(int64_t session);
+    void make_lost_documents();
+    void remove_empty_documents();
+    struct Blocks;
+    Blocks blocks_of(int64_t document, DocumentBlock kind);
+    void make_damaged_block(int64_t document, DocumentBlock kind, int64_t index);
+    void give_up(int64_t document, const Blocks& blocks, DocumentBlock kind);
+    void check_blocks(int64_t document);
+    void check_session(int64_t session);
+    void check_messages(int64_t session);
+    bool check_stream(int64_t session); // false if parts are lost
+    void make_message(int64_t session, int64_t index);
+    void empty_message(int64_t message);
+    void check_snapshots(int64_t session, bool stream_is_whole);
+    void check_fade_record(int64_t session);
+    void check_pins(int64_t session);
+    void check_rest();
+    void check_details();
+    void remove_orphans();
+    void keep_unused_documents();
+    void lose(LostPart part, int64_t session, const std::string& name = {}, uint64_t count = 1);
+    int64_t number(const char* sql, int64_t parameter);
+    std::vector<int64_t> numbers(const char* sql);
+    void run(const std::string& sql, int64_t parameter);
+
+    Database& db_;
+    RowSalvage& rows_;
+    const std::function<void()>& check_stop_;
+    std::map<int64_t, std::string> session_names_;
+    std::map<int64_t, LostPart> document_losses_;  // the worst of each
+    std::set<int64_t> told_documents_;             // whose losses are told with a session
+    std::map<int64_t, uint64_t> deleted_messages_; // by session
+    // Of the session that is checked:
+    uint64_t lost_messages_ = 0;
+    std::set<int64_t> emptied_, placeholders_; // messages; placeholders: made by an earlier rescue
+    std::set<std::string> tables_with_orphans_;
+    // What the indexes know: the values are sessions, or documents; of known_sessions_, names.
+    std::vector<RowSalvage::IndexEntry> known_sessions_, known_blocks_, known_messages_, known_parts_,
+        known_snapshots_, known_pins_;
+    std::vector<Loss> losses_;
+};
+
+} // namespace palimpsest::storage

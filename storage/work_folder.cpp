@@ -1,0 +1,79 @@
+#include "storage/work_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* damaged_name = "damaged.db";
+constexpr const char* made_name = "made.db";
+constexpr std::string_view random_part = "XXXXXX"; // as mkdtemp(3) wants it
+
+std::string folder_prefix(const fs::path& database)
+{
+    return database.filename().string() + ".rescue-";
+}
+
+// A folder with other files than those of a rescue stays.
+void remove_folder(const fs::path& folder)
+{
+    std::error_code ignored;
+    for (const char* name : {damaged_name, made_name})
+        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
+            fs::remove(folder / (std::string(name) + ending), ignored);
+    fs::remove(folder, ignored);
+}
+
+std::vector<fs::path> folders_of(const fs::path& database)
+{
+    std::vector<fs::path> folders;
+    const std::string prefix = folder_prefix(database);
+    std::error_code none;
+    for (fs::directory_iterator entry(database.parent_path(), none), end; entry != end; entry.increment(none)) {
+        const std::string name = entry->path().filename().string();
+        if (name.starts_with(prefix) && name.size() == prefix.size() + random_part.size() &&
+            entry->symlink_status(none).type() == fs::file_type::directory)
+            folders.push_back(entry->path());
+    }
+    return folders;
+}
+
+} // namespace
+
+WorkFolder::WorkFolder(const fs::path& database)
+{
+    for (const fs::path& left : folders_of(database))
+        remove_folder(left);
+    std::string name = (database.parent_path() / folder_prefix(database)).string().append(random_part);
+    if (!mkdtemp(name.data()))
+        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.parent_path().string()),
+                    Text("the folder cannot be made ({0})", std::strerror(errno)),
+                    Text("nothing was changed; check the folder and its permissions"));
+    folder_ = name;
+}
+
+WorkFolder::~WorkFolder()
+{
+    remove_folder(folder_);
+}
+
+fs::path WorkFolder::damaged() const
+{
+    return folder_ / damaged_name;
+}
+
+fs::path WorkFolder::made() const
+{
+    return folder_ / made_name;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,215 @@
+// A damaged database at the start: a backup or what can be read takes its place, or the program quits.
+#include <QCommandLinkButton>
+#include <QListWidget>
+#include <QPushButton>
+#include <QTemporaryDir>
+#include <QTest>
+#include <fstream>
+#include <iterator>
+
+#include "storage/backup.h"
+#include "storage/backup_files.h"
+#include "storage/clock.h"
+#include "storage/conversations.h"
+#include "tests/ui/support/patience.h"
+#include "tests/ui/support/sanitized.h"
+#include "ui/desktop/damage_question.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::ui;
+namespace fs = std::filesystem;
+using storage::Conversations;
+using storage::Database;
+
+class DamageQuestionTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void a_database_without_damage_asks_nothing();
+    void damage_that_was_found_in_use_is_asked_about_at_the_next_start();
+    void the_backup_takes_the_place();
+    void what_can_be_read_takes_the_place();
+    void what_is_lost_is_named();
+    void without_a_backup_only_rescuing_is_offered();
+    void escape_quits_and_changes_nothing();
+
+private:
+    void overwrite(qint64 at, const QByteArray& bytes) const;
+    QByteArray content() const;
+    std::vector<std::string> sessions() const;
+    qint64 root_page(const char* table) const;
+
+    std::unique_ptr<QTemporaryDir> folder_;
+    fs::path database_;
+    QByteArray undamaged_;
+};
+
+namespace {
+
+constexpr qint64 page_bytes = 8192;
+
+// The parts of the question.
+struct Parts {
+    explicit Parts(DamageQuestion& question)
+        : restore(question.findChildren<QCommandLinkButton*>().value(0)),
+          rescue(question.findChildren<QCommandLinkButton*>().value(1)), losses(question.findChild<QListWidget*>())
+    {
+        for (QPushButton* button : question.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Start &Palimpsest")) start = button;
+    }
+    QCommandLinkButton *restore, *rescue;
+    QListWidget* losses;
+    QPushButton* start = nullptr;
+};
+
+} // namespace
+
+// "early" is in the backup, too; "late" only in the database.
+void DamageQuestionTest::init()
+{
+    folder_ = std::make_unique<QTemporaryDir>();
+    database_ = fs::path(folder_->path().toStdString()) / "palimpsest.db";
+    {
+        Database database(database_, Database::Access::Write);
+        Conversations conversations(database);
+        const auto add = [&](const char* name) {
+            const int64_t session =
+                conversations.create({.name = name, .model = "m", .model_name = "m", .options = "{}"});
+            conversations.add_message(session, {.text = std::string("what was said in ") + name, .ids = {1, 2, 3}});
+        };
+        add("early");
+        storage::back_up(database.sql(), storage::dated_backup(database_, "daily", storage::today()));
+        add("late");
+    }
+    undamaged_ = content();
+}
+
+void DamageQuestionTest::overwrite(qint64 at, const QByteArray& bytes) const
+{
+    std::fstream file(database_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(at);
+    file.write(bytes.data(), bytes.size());
+}
+
+QByteArray DamageQuestionTest::content() const
+{
+    std::ifstream file(database_, std::ios::binary);
+    return QByteArray::fromStdString({std::istreambuf_iterator<char>(file), {}});
+}
+
+std::vector<std::string> DamageQuestionTest::sessions() const
+{
+    Database database(database_, Database::Access::Write);
+    std::vector<std::string> names;
+    for (const auto& info : Conversations(database).list())
+        names.push_back(info.name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+qint64 DamageQuestionTest::root_page(const char* table) const
+{
+    Database database(database_, Database::Access::Read);
+    auto query = database.statement("SELECT rootpage FROM sqlite_schema WHERE name = ?");
+    query.bind(1, table);
+    query.executeStep();
+    return query.getColumn(0).getInt64();
+}
+
+void DamageQuestionTest::a_database_without_damage_asks_nothing()
+{
+    QCOMPARE(damage_of(database_), QString());
+    QCOMPARE(damage_of(database_.string() + ".none"), QString());
+    QVERIFY(!fs::exists(database_.string() + ".none"));
+}
+
+void DamageQuestionTest::damage_that_was_found_in_use_is_asked_about_at_the_next_start()
+{
+    overwrite((root_page("sessions") - 1) * page_bytes, QByteArray(64, '\xFF'));
+    QCOMPARE(damage_of(database_), QString()); // nothing has been read of it
+    QVERIFY_EXCEPTION_THROWN(sessions(), Error);
+    QVERIFY(damage_of(database_).contains(QStringLiteral("PAL-DB-03")));
+}
+
+void DamageQuestionTest::the_backup_takes_the_place()
+{
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    const QByteArray damaged = content();
+    DamageQuestion question(database_, damage_of(database_));
+    question.show();
+    const Parts parts(question);
+    EVENTUALLY(parts.restore->isEnabled());
+    QVERIFY(parts.restore->description().contains(QStringLiteral("1 session")));
+    parts.restore->click();
+    EVENTUALLY(parts.start->isVisible());
+    QVERIFY(parts.start->hasFocus() || !question.isActiveWindow());
+    QTest::keyClick(parts.start, Qt::Key_Return);
+    QCOMPARE(question.result(), static_cast<int>(QDialog::Accepted));
+    QCOMPARE(sessions(), std::vector<std::string>{"early"});
+    QCOMPARE(damage_of(database_), QString());
+}
+
+void DamageQuestionTest::what_can_be_read_takes_the_place()
+{
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    DamageQuestion question(database_, damage_of(database_));
+    question.show();
+    const Parts parts(question);
+    EVENTUALLY(parts.rescue->description().contains(QStringLiteral("2 session")));
+    QVERIFY(parts.rescue->description().contains(QStringLiteral("Nothing is lost")));
+    parts.rescue->click();
+    EVENTUALLY(parts.start->isVisible());
+    QVERIFY(!parts.losses->isVisible());
+    parts.start->click();
+    QCOMPARE(question.result(), static_cast<int>(QDialog::Accepted));
+    QCOMPARE(sessions(), (std::vector<std::string>{"early", "late"}));
+}
+
+void DamageQuestionTest::what_is_lost_is_named()
+{
+    const qint64 at = undamaged_.indexOf("what was said in late");
+    QVERIFY(at > 0);
+    overwrite(at, "WHAT");
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    DamageQuestion question(database_, damage_of(database_));
+    question.show();
+    const Parts parts(question);
+    EVENTUALLY(parts.rescue->description().contains(QStringLiteral("1 part")));
+    parts.rescue->click();
+    EVENTUALLY(parts.start->isVisible());
+    QVERIFY(parts.losses->isVisible());
+    QCOMPARE(parts.losses->item(0)->text(), QStringLiteral("session 'late': 1 message is lost"));
+}
+
+void DamageQuestionTest::without_a_backup_only_rescuing_is_offered()
+{
+    fs::remove_all(storage::backup_folder(database_));
+    DamageQuestion question(database_, QStringLiteral("damaged"));
+    question.show();
+    const Parts parts(question);
+    EVENTUALLY(parts.rescue->description().contains(QStringLiteral("2 session")));
+    QVERIFY(!parts.restore->isEnabled());
+    QVERIFY(parts.rescue->isEnabled());
+}
+
+void DamageQuestionTest::escape_quits_and_changes_nothing()
+{
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    const QByteArray damaged = content();
+    {
+        DamageQuestion question(database_, damage_of(database_));
+        question.show();
+        QTest::keyClick(&question, Qt::Key_Escape);
+        EVENTUALLY(!question.isVisible());
+        QCOMPARE(question.result(), static_cast<int>(QDialog::Rejected));
+    }
+    QCOMPARE(content(), damaged);
+    for (const auto& entry : fs::directory_iterator(database_.parent_path()))
+        QVERIFY(entry.path().filename().string().find(".rescue-") == std::string::npos);
+}
+
+} // namespace palimpsest::tests
+
+QTEST_MAIN(palimpsest::tests::DamageQuestionTest)
+#include "damage_question_test.moc"

@@ -1,0 +1,74 @@
+// Asks at the start what becomes of a damaged database: a backup takes its place, or what can be read of it.
+#pragma once
+
+#include <QDialog>
+#include <QString>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "storage/rescue.h"
+#include "storage/restoring.h"
+
+class QCommandLinkButton;
+class QLabel;
+class QListWidget;
+class QPushButton;
+class QThread;
+
+namespace palimpsest::ui {
+
+// Opens and closes the database as the program does, on another thread while the event loop runs. Returns the
+// sentence of the error if it is damaged; otherwise an empty one, also if it is not there or cannot be opened for
+// another reason.
+QString damage_of(const std::filesystem::path& database);
+
+class DamageQuestion : public QDialog {
+    Q_OBJECT
+public:
+    // `damage`: what is wrong with it. Is accepted when the program can start with another database in its place,
+    // which is made on another thread, and rejected to quit.
+    DamageQuestion(const std::filesystem::path& database, const QString& damage, QWidget* parent = nullptr);
+    ~DamageQuestion() override; // stops what runs and waits for it
+
+    void reject() override;
+
+private:
+    struct Outcome {
+        std::optional<storage::Backup> backup{};
+        std::optional<storage::Restored> restored{};
+        std::optional<storage::Rescued> rescued{};
+        QString failure{};
+    };
+    using Work = std::function<void(Outcome&)>;
+    using Next = void (DamageQuestion::*)(const Outcome&);
+
+    void run(const Work& work, Next next);
+    void run_rescue(storage::RescueMode mode, Next next);
+    void when_idle(const std::function<void()>& what);
+    void take_work_end();
+    void offer_backup(const Outcome& outcome);
+    void offer_rescue(const Outcome& outcome);
+    void choose_backup();
+    void choose_rescue();
+    void show_working(const QString& what);
+    void end(const Outcome& outcome);
+
+    std::filesystem::path database_;
+    std::optional<storage::Backup> backup_;
+    QLabel* text_;
+    QCommandLinkButton* restore_;
+    QCommandLinkButton* rescue_;
+    QListWidget* losses_;
+    QPushButton* quit_;
+    QPushButton* start_;
+    std::stop_source stop_;
+    std::unique_ptr<QThread> thread_;
+    std::shared_ptr<Outcome> outcome_;
+    Next next_ = nullptr;
+    std::function<void()> waiting_; // to be done when the thread has ended
+};
+
+} // namespace palimpsest::ui
