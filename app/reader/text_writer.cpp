@@ -15,10 +15,11 @@ bool is_white(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
-// Control characters, and the byte-order mark, which means nothing inside a text.
+// Control characters, soft hyphens, which are not printed, and the byte-order mark, which means nothing inside a
+// text.
 bool is_left_out(char32_t code)
 {
-    return code < ' ' || (code >= 0x7F && code < 0xA0) || code == 0xFEFF;
+    return code < ' ' || (code >= 0x7F && code < 0xA0) || code == 0xAD || code == 0xFEFF;
 }
 
 // The longest beginning of at most `most` bytes that ends between two characters.

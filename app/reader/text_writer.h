@@ -27,8 +27,8 @@ struct PageMark {
     std::string label;
 };
 
-// Text may hold anything: invalid UTF-8 becomes U+FFFD, and control characters other than tabs and line ends are
-// left out. Blocks are separated by a blank line.
+// Text may hold anything: invalid UTF-8 becomes U+FFFD; soft hyphens, and control characters other than tabs and
+// line ends, are left out. Blocks are separated by a blank line.
 class TextWriter {
 public:
     using Sink = std::function<void(const storage::ReaderFrame&)>;

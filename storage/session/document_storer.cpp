@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // To be raised when a file would be read into another text, sections or pages than before.
-constexpr int64_t parser_version = 1;
+constexpr int64_t parser_version = 2;
 
 std::string lower_extension(const std::string& name)
 {

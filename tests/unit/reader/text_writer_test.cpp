@@ -67,6 +67,7 @@ TEST_CASE("text becomes valid UTF-8 without control characters")
     CHECK(reader::clean_text("a\r\nb\rc\x01\x7F\td") == "a\nb\nc\td");
     CHECK(reader::clean_text("a\xFF\xC3") == "a\xEF\xBF\xBD\xEF\xBF\xBD");
     CHECK(reader::clean_text("\xEF\xBB\xBFx\xC2\xA0y\xC2\x85z") == "x\xC2\xA0yz"); // a no-break space stays
+    CHECK(reader::clean_text("soft\xC2\xADhyphen") == "softhyphen");
     CHECK(reader::on_one_line(" a \n\t b\xC2\xA0 ") == "a b\xC2\xA0");
 }
 
