@@ -162,12 +162,43 @@ bool is_text(const ManifestItem& item)
            item.media_type == "text/x-oeb1-document";
 }
 
-void write_part(const std::string& bytes, const SectionsOfFile& sections, bool has_contents, TextWriter& writer)
+// The nav document, and what EPUB 2 calls the table of contents.
+std::unordered_set<std::string> contents_files(const Package& package)
+{
+    std::unordered_set<std::string> files;
+    if (const ManifestItem* nav = find_item(package, is_nav)) files.insert(nav->file);
+    for (const pugi::xml_node& reference : child_named(package.xml.document_element(), "guide").children())
+        if (attribute_named(reference, "type") == "toc")
+            files.insert(resolved(package.file, attribute_named(reference, "href")));
+    return files;
+}
+
+// From all style sheets but damaged ones, without which a book can be read.
+CssListStyles css_list_styles(ZipArchive& archive, const Package& package)
+{
+    CssListStyles styles;
+    for (const auto& [id, item] : package.items) {
+        if (item.media_type != "text/css") continue;
+        try {
+            if (const auto css = archive.read(item.file)) styles.read(*css);
+        } catch (const Problem&) {
+        }
+    }
+    return styles;
+}
+
+// `has_contents`: the file has the table of contents, which is no text. A file that has more than that is read.
+void write_part(const std::string& bytes, const SectionsOfFile& sections, bool has_contents,
+                const CssListStyles& list_styles, TextWriter& writer)
 {
     const HtmlTree tree(xhtml_as_html(decoded_text(bytes, declared_charset(bytes)).text));
-    write_html_text(
-        tree, {.without_navigation = has_contents, .sections = &sections.by_id, .first_section = sections.first},
-        writer);
+    if (has_contents && is_list_of_links(tree)) return;
+    write_html_text(tree,
+                    {.without_navigation = has_contents,
+                     .list_styles = &list_styles,
+                     .sections = &sections.by_id,
+                     .first_section = sections.first},
+                    writer);
 }
 
 } // namespace
@@ -187,6 +218,8 @@ void parse_epub(ZipArchive& archive, TextWriter& writer)
     write_facts(package, writer);
     const EpubContents contents = read_contents(archive, package, writer);
     const SectionsOfFile none;
+    const std::unordered_set<std::string> with_contents = contents_files(package);
+    const CssListStyles list_styles = css_list_styles(archive, package);
     std::unordered_set<std::string> written;
     size_t missing = 0, done = 0;
     for (const std::string& id : package.spine) {
@@ -201,7 +234,8 @@ void parse_epub(ZipArchive& archive, TextWriter& writer)
             continue;
         }
         const auto sections = contents.find(item->second.file);
-        write_part(*bytes, sections == contents.end() ? none : sections->second, is_nav(item->second), writer);
+        write_part(*bytes, sections == contents.end() ? none : sections->second,
+                   with_contents.contains(item->second.file), list_styles, writer);
     }
     writer.progress(done, package.spine.size());
     if (missing > 0)

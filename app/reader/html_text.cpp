@@ -91,13 +91,45 @@ bool has_class(const GumboNode& node, std::string_view name)
            std::string::npos;
 }
 
-// A link to a note, which would run into the word before it: "north1".
-bool is_note_mark(const GumboNode& node)
+bool is_number(std::string_view text)
+{
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+const GumboNode* only_child(const GumboNode& node)
+{
+    const GumboVector& nodes = children(node);
+    return nodes.length == 1 ? static_cast<const GumboNode*>(nodes.data[0]) : nullptr;
+}
+
+// Whether the element is all of a superscript, or a superscript is all of it.
+bool is_raised(const GumboNode& node)
+{
+    const auto is_superscript = [](const GumboNode* of) {
+        return of && is_element(*of) && element_name(*of) == "sup";
+    };
+    return is_superscript(only_child(node)) || (is_superscript(node.parent) && only_child(*node.parent) == &node);
+}
+
+bool leads_to_place(const GumboNode& link)
+{
+    return attribute(link, "href").find('#') != std::string_view::npos;
+}
+
+// A link to a note, which would run into the word before it: "north1". `begins_text`: no word is before it, so that
+// a link may be the number of the note itself.
+bool is_note_mark(const GumboNode& node, bool begins_text)
 {
     if (element_name(node) != "a") return false;
-    if (!has_type(node, "noteref") && !has_class(node, "footnote-ref") && !has_class(node, "noteref")) return false;
     const std::string text = text_in(node);
-    return !text.empty() && text.front() >= '0' && text.front() <= '9';
+    if (text.empty() || text.front() < '0' || text.front() > '9') return false;
+    if (has_type(node, "noteref") || has_class(node, "footnote-ref") || has_class(node, "noteref")) return true;
+    return !begins_text && is_number(text) && is_raised(node) && leads_to_place(node);
+}
+
+bool is_note(const GumboNode& node)
+{
+    return has_type(node, "footnote") || has_type(node, "endnote") || has_class(node, "footnote");
 }
 
 // A link from a note back to the text, or from a heading to itself.
@@ -114,10 +146,22 @@ bool is_back_link(const GumboNode& node)
 bool is_around_text(const GumboNode& node)
 {
     const std::string_view role = attribute(node, "role"), name = element_name(node);
-    const bool has_notes = name == "aside" && (has_type(node, "footnote") || has_type(node, "endnotes") ||
-                                               has_class(node, "footnote-list") || has_class(node, "footnote"));
-    return (is_one_of(name, {"nav", "footer", "aside"}) && !has_notes) ||
+    const bool has_notes =
+        name == "aside" && (is_note(node) || has_type(node, "endnotes") || has_class(node, "footnote-list"));
+    const bool is_footer = name == "div" && (attribute(node, "id") == "footer" || has_class(node, "footer"));
+    return (is_one_of(name, {"nav", "footer", "aside"}) && !has_notes) || is_footer ||
            is_one_of(role, {"navigation", "banner", "contentinfo", "complementary", "search"});
+}
+
+bool has_lines(const GumboNode* node)
+{
+    return node && is_element(*node) && has_class(*node, "line-block");
+}
+
+// A line of verse, or verse that is indented in other verse, as docutils writes them.
+bool is_in_verse(const GumboNode& node)
+{
+    return has_lines(node.parent) && (has_class(node, "line") || has_lines(&node));
 }
 
 int heading_level_of(std::string_view name)
@@ -156,7 +200,7 @@ public:
             Open& top = open_.back();
             const GumboVector& nodes = children(*top.node);
             if (top.next == nodes.length) {
-                leave(*top.node);
+                leave(top);
                 open_.pop_back();
             } else {
                 enter(*static_cast<const GumboNode*>(nodes.data[top.next++]));
@@ -171,7 +215,8 @@ public:
 private:
     struct Open {
         const GumboNode* node;
-        unsigned next; // child
+        unsigned next = 0; // child
+        bool is_note_mark = false, begins_text = false;
     };
     struct List {
         NumberStyle style = NumberStyle::Bullet;
@@ -189,22 +234,27 @@ private:
         if (name == "br") {
             trim_space();
             text_ += '\n';
+        } else if (is_in_verse(node)) {
+            if (has_class(node, "line")) begin_verse_line(node);
         } else if (is_block(name)) {
             begin_block(node, name);
         } else if (name == "rt") {
             text_ += '(';
         }
         if (has_type(node, "pagebreak")) add_page(node);
-        if (is_note_mark(node)) text_ += '[';
-        open_.push_back({&node, 0});
+        const bool begins_text = text_.empty(), is_mark = is_note_mark(node, begins_text);
+        if (is_mark) text_ += '[';
+        open_.push_back({.node = &node, .is_note_mark = is_mark, .begins_text = begins_text});
     }
 
-    void leave(const GumboNode& node)
+    void leave(const Open& open)
     {
+        const GumboNode& node = *open.node;
         const std::string_view name = element_name(node);
         if (name == "rt") text_ += ')';
-        if (is_note_mark(node)) text_ += ']';
-        if (!is_block(name)) return;
+        if (open.is_note_mark) text_ += ']';
+        if (name == "a" && open.begins_text) after_number_ = is_number(text_) && leads_to_place(node);
+        if (!is_block(name) || is_in_verse(node)) return;
         end_block();
         if (heading_level_of(name) > 0) heading_level_ = 0;
         if (name == "pre") --preformatted_;
@@ -239,6 +289,10 @@ private:
 
     void begin_block(const GumboNode& node, std::string_view name)
     {
+        if (follows_note_label(node, name)) {
+            if (!text_.ends_with(' ')) text_ += ' ';
+            return;
+        }
         const bool ends_heading = !text_.empty(); // a block after its text is no part of it
         end_block();
         if (ends_heading) heading_level_ = 0;
@@ -250,21 +304,40 @@ private:
         if (in_table_of_facts() && (name == "td" || name == "th")) cells_.emplace_back();
     }
 
-    static List list(const GumboNode& node, std::string_view name)
+    // Whether the paragraph is the first of a note, after its number: "[1]".
+    bool follows_note_label(const GumboNode& node, std::string_view name) const
+    {
+        constexpr size_t longest = 8; // bytes
+        return (name == "p" || name == "div") && !text_.empty() && text_.size() <= longest &&
+               text_.find_first_of("0123456789") != text_.npos && node.parent && is_element(*node.parent) &&
+               is_note(*node.parent);
+    }
+
+    void begin_verse_line(const GumboNode& node)
+    {
+        trim_space();
+        if (!text_.empty()) text_ += '\n';
+        for (const GumboNode* around = node.parent->parent; has_lines(around); around = around->parent)
+            text_ += "  ";
+    }
+
+    List list(const GumboNode& node, std::string_view name) const
     {
         if (name != "ol") return {};
         return {.style = style_of(node), .number = number_in(attribute(node, "start"), 1)};
     }
 
-    static NumberStyle style_of(const GumboNode& node)
+    NumberStyle style_of(const GumboNode& node) const
     {
-        const std::string_view type = attribute(node, "type"), style = attribute(node, "style");
-        constexpr std::pair<std::string_view, NumberStyle> styles[] = {
-            {"lower-alpha", NumberStyle::LowerLetter}, {"lower-latin", NumberStyle::LowerLetter},
-            {"upper-alpha", NumberStyle::UpperLetter}, {"upper-latin", NumberStyle::UpperLetter},
-            {"lower-roman", NumberStyle::LowerRoman},  {"upper-roman", NumberStyle::UpperRoman}};
-        for (const auto& [name, number_style] : styles)
-            if (style.find(name) != style.npos) return number_style;
+        if (const auto style = letter_style_in(attribute(node, "style"))) return *style;
+        const std::string_view classes = attribute(node, "class"), type = attribute(node, "type");
+        const auto of_class = options_.list_styles ? options_.list_styles->of(classes) : std::nullopt;
+        if (of_class) return *of_class;
+        // As docutils and Asciidoctor write them.
+        if (has_class(node, "loweralpha")) return NumberStyle::LowerLetter;
+        if (has_class(node, "upperalpha")) return NumberStyle::UpperLetter;
+        if (has_class(node, "lowerroman")) return NumberStyle::LowerRoman;
+        if (has_class(node, "upperroman")) return NumberStyle::UpperRoman;
         if (type == "a") return NumberStyle::LowerLetter;
         if (type == "A") return NumberStyle::UpperLetter;
         if (type == "i") return NumberStyle::LowerRoman;
@@ -318,6 +391,7 @@ private:
             text_ += text;
             return;
         }
+        separate_number(text);
         for (const char c : text) {
             const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
             if (!is_space)
@@ -325,6 +399,15 @@ private:
             else if (!text_.empty() && text_.back() != ' ' && text_.back() != '\n')
                 text_ += ' ';
         }
+    }
+
+    // A note may begin with its number, a link back to the text, right before its first word: "1The".
+    void separate_number(std::string_view text)
+    {
+        if (!after_number_ || text.empty()) return;
+        after_number_ = false;
+        constexpr std::string_view no_break_space = "\xC2\xA0", no_words = " \t\n\r\f.,:;)]-";
+        if (no_words.find(text.front()) == no_words.npos && !text.starts_with(no_break_space)) text_ += ' ';
     }
 
     void trim_space()
@@ -347,6 +430,7 @@ private:
         const size_t begin = std::min(text_.find_first_not_of('\n'), text_.size());
         std::string text = text_.substr(begin);
         text_.clear();
+        after_number_ = false;
         if (text.empty()) return let_pages_wait();
         if (in_table_of_facts() && !cells_.empty()) {
             let_pages_wait();
@@ -426,6 +510,7 @@ private:
     std::optional<SectionMark> waiting_section_; // begins with the next text
     int heading_level_ = 0;                      // of the heading that is open
     int preformatted_ = 0;                       // elements that are open
+    bool after_number_ = false;                  // the block that is open is the number of a note so far
     std::vector<List> lists_;
     std::string marker_;             // of an item, for its first text
     std::vector<bool> tables_;       // that are open: whether they are for layout
@@ -470,6 +555,16 @@ const GumboNode* find_main(const GumboNode& root)
     return is_one ? articles.front() : nullptr;
 }
 
+CssListStyles list_styles_in(const GumboNode& root)
+{
+    CssListStyles styles;
+    for_each_node(root, [&](const GumboNode& node) {
+        if (is_element(node) && element_name(node) == "style") styles.read(text_in(node));
+        return true;
+    });
+    return styles;
+}
+
 void write_facts(const GumboNode& root, TextWriter& writer)
 {
     if (const GumboNode* title = find_element(root, "title"))
@@ -483,6 +578,23 @@ void write_facts(const GumboNode& root, TextWriter& writer)
 }
 
 } // namespace
+
+bool is_list_of_links(const HtmlTree& tree)
+{
+    constexpr size_t longest_title = 200; // bytes
+    const auto text_bytes = [&](bool with_links) {
+        size_t bytes = 0;
+        for_each_node(tree.root(), [&](const GumboNode& node) {
+            if (node.type == GUMBO_NODE_TEXT) bytes += on_one_line(node.v.text.text).size();
+            if (!is_element(node)) return true;
+            const std::string_view name = element_name(node);
+            return !is_never_text(name) && !is_hidden(node) && (with_links || (name != "a" && name != "nav"));
+        });
+        return bytes;
+    };
+    const size_t title = text_bytes(false);
+    return title <= longest_title && 2 * title <= text_bytes(true);
+}
 
 void write_html_text(const HtmlTree& tree, const HtmlOptions& options, TextWriter& writer)
 {
@@ -524,12 +636,13 @@ void parse_html(std::string_view bytes, TextWriter& writer)
         beginning.starts_with("<?xml") || beginning.find("http://www.w3.org/1999/xhtml") != beginning.npos;
     const HtmlTree tree(is_xml ? xhtml_as_html(text) : std::move(text));
     write_facts(tree.root(), writer);
-    const HtmlOptions main_text{.main_text_only = true};
+    const CssListStyles list_styles = list_styles_in(tree.root());
+    const HtmlOptions main_text{.main_text_only = true, .list_styles = &list_styles};
     const GumboNode* const main = find_main(tree.root());
     Walk walk(main_text, writer);
     walk.run(main ? *main : tree.root());
     if (!walk.wrote_text()) { // all of it stands in what is usually around the text
-        const HtmlOptions all;
+        const HtmlOptions all{.list_styles = &list_styles};
         return Walk(all, writer).run(tree.root());
     }
     if (main || walk.left_text_out())

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/reader/css_list_styles.h"
 #include "app/reader/html_tree.h"
 #include "app/reader/text_writer.h"
 
@@ -14,7 +15,8 @@ namespace palimpsest::reader {
 struct HtmlOptions {
     // Leave out what stands around the main text: navigation, side matter and footers.
     bool main_text_only = false;
-    bool without_navigation = false; // leave out <nav> alone
+    bool without_navigation = false;            // leave out <nav> alone
+    const CssListStyles* list_styles = nullptr; // of the style sheets
     // Sections that begin at the elements with these ids, unless a heading is there.
     const std::unordered_map<std::string, SectionMark>* sections = nullptr;
     // A section that begins with the file, unless a heading is there; no title: none.
@@ -23,6 +25,9 @@ struct HtmlOptions {
 
 // Writes the text of the file.
 void write_html_text(const HtmlTree& tree, const HtmlOptions& options, TextWriter& writer);
+
+// Whether the text of the file is links and <nav>, but for a title.
+bool is_list_of_links(const HtmlTree& tree);
 
 // A link of the table of contents in a nav document of EPUB 3.
 struct LinkInNav {

@@ -53,6 +53,9 @@ TEST_CASE("lists are nested and numbered")
     CHECK(part("<ul><li>a<ol start=3><li>b<li>c</ol><li><p>d</p><p>e</p></ul>f") ==
           "- a\n  3. b\n  4. c\n- d\n  e\n\nf");
     CHECK(part("<ol type=i><li>a</li><li value=9>b</li></ol><ul><li>c</ul>") == "i. a\nix. b\n\n- c");
+    CHECK(part("<ol class='loweralpha simple'><li>a</ol><ol style='list-style: upper-roman'><li>b</ol>") ==
+          "a. a\n\nI. b");
+    CHECK(page("<style>.x{list-style-type:lower-roman}</style><ol class='y x'><li>a</ol>") == "i. a");
     CHECK(part("<li>alone</li><p>b</p>") == "- alone\n\nb");
     CHECK(part("<ol start=2147483647><li>a</ol>") == "1000000. a");
 }
@@ -72,6 +75,26 @@ TEST_CASE("notes do not run into words")
         part("<p>north<a class='footnote-ref'><sup>1</sup></a>.</p><p>The note.<a role='doc-backlink'>↩</a></p>") ==
         "north[1].\n\nThe note.");
     CHECK(part("<p>north<a epub:type='noteref'>[1]</a></p>") == "north[1]");
+    CHECK(part("<p>a<sup><a href='#n'>1</a></sup>, b<a href='x#n'><sup>22</sup></a>, c<sup>2</sup>, d<sup>[<a "
+               "href='#n'>3</a>]</sup></p>") == "a[1], b[22], c2, d[3]");
+    CHECK(part("<p><sup><a href='#r'>1</a></sup>The note.</p><p><a href='#r'>2</a>. Two.</p>") ==
+          "1 The note.\n\n2. Two.");
+    CHECK(part("<aside role='doc-footnote'><span>[<a role='doc-backlink' href='#r'>1</a>]</span>\n<p>The "
+               "note.</p><p>More.</p></aside>") == "[1] The note.\n\nMore.");
+}
+
+TEST_CASE("verse keeps its lines")
+{
+    CHECK(part("<div class=line-block>\n<div class=line>one</div>\n<div class=line-block><div class=line>two</div>"
+               "</div><div class=line>three</div></div><div class=line>four</div>") == "one\n  two\nthree\n\nfour");
+}
+
+TEST_CASE("a list of links is told from a text")
+{
+    const std::string links = "<nav><ol><li><a href=a>One</a><li>Two and three</ol></nav><p><a href=b>Four</a></p>";
+    CHECK(is_list_of_links(HtmlTree("<title>Title of the file</title><h1>Contents</h1>" + links)));
+    CHECK_FALSE(is_list_of_links(HtmlTree("<p>A text that is longer than all of its links are.</p>" + links)));
+    CHECK_FALSE(is_list_of_links(HtmlTree("<p>no link</p>")));
 }
 
 TEST_CASE("a page gives its main text, title, author and language")
@@ -80,6 +103,8 @@ TEST_CASE("a page gives its main text, title, author and language")
                "<main><p>text</p></main><footer>f</footer></body></html>")
               .starts_with("[T][A][de]text(only the main text"));
     CHECK(page("<body><nav>menu</nav><article>a</article><aside>b</aside>").starts_with("a("));
+    CHECK(page("<body><p>a</p><div id=footer>Last updated</div><div class='x footer'>b</div></body>")
+              .starts_with("a("));
     CHECK(page("<body><p>all</p></body>") == "all");
     CHECK(page("<body><nav>only this</nav></body>") == "only this");
     CHECK(page("<article>a</article><article>b</article>") == "a\n\nb");
