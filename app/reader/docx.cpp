@@ -64,23 +64,12 @@ private:
     Part part_;
 };
 
-bool is_on(const pugi::xml_node& property)
-{
-    const std::string_view value = attribute_named(property, "val");
-    return property && value != "0" && value != "false" && value != "off";
-}
-
-bool is_hidden(const pugi::xml_node& run)
-{
-    return is_on(child_named(child_named(run, "rPr"), "vanish"));
-}
-
-bool is_left_out(const pugi::xml_node& node, std::string_view name)
+bool is_left_out(std::string_view name)
 {
     constexpr std::string_view names[] = {"del",     "moveFrom", "delText", "instrText", "pPr",
                                           "rPr",     "tblPr",    "trPr",    "tcPr",      "sectPr",
                                           "tblGrid", "Fallback", "sdtPr",   "rt",        "posOffset"};
-    return std::ranges::find(names, name) != std::end(names) || (name == "r" && is_hidden(node));
+    return std::ranges::find(names, name) != std::end(names);
 }
 
 // A table of one column frames what it holds.
@@ -124,7 +113,11 @@ private:
     bool enter(const pugi::xml_node& node)
     {
         const std::string_view name = local_name(node);
-        if (is_left_out(node, name)) return false;
+        if (is_left_out(name) || (name == "r" && styles_.is_hidden(node))) return false;
+        if (name == "txbxContent" && !open_.empty()) {
+            boxes_.push_back(node);
+            return false;
+        }
         if (name == "p")
             begin_paragraph(node);
         else if (name == "altChunk" || name == "subDoc")
@@ -158,7 +151,7 @@ private:
         const pugi::xml_node properties = child_named(node, "pPr");
         Paragraph paragraph{.heading_level = styles_.heading_level(properties)};
         if (const auto numbering = styles_.numbering(properties)) {
-            paragraph.list_level = numbering->level + 1;
+            paragraph.list_level = numbering->depth + 1;
             // An empty paragraph is no item.
             if (!text_of(node).empty()) paragraph.marker = styles_.next_marker(*numbering);
             if (!paragraph.marker.empty())
@@ -173,6 +166,17 @@ private:
         if (open_.empty()) return;
         writer_.write(open_.back());
         open_.pop_back();
+        if (open_.empty() && !is_in_box_) walk_boxes();
+    }
+
+    // A text box follows the paragraph that it is anchored in. Boxes in a box follow all of it.
+    void walk_boxes()
+    {
+        is_in_box_ = true;
+        for (size_t i = 0; i < boxes_.size(); ++i)
+            run(pugi::xml_node(boxes_[i]));
+        boxes_.clear();
+        is_in_box_ = false;
     }
 
     void add(std::string_view text)
@@ -190,7 +194,7 @@ private:
             note->second,
             [&](const pugi::xml_node& node) {
                 const std::string_view name = local_name(node);
-                if (is_left_out(node, name)) return false;
+                if (is_left_out(name) || (name == "r" && styles_.is_hidden(node))) return false;
                 if (name == "p" && !text.empty()) text += ' ';
                 text += text_of_run_part(node, name);
                 return name != "t";
@@ -203,8 +207,10 @@ private:
     const Notes& footnotes_;
     const Notes& endnotes_;
     OfficeWriter& writer_;
-    std::vector<Paragraph> open_; // a text box in a paragraph has paragraphs
-    std::string list_;            // that the last item with a marker was in
+    std::vector<Paragraph> open_;
+    std::vector<pugi::xml_node> boxes_; // of the paragraph that is open
+    bool is_in_box_ = false;
+    std::string list_; // that the last item with a marker was in
     bool has_other_files_ = false;
 };
 

@@ -15,16 +15,33 @@ std::string value_of(const pugi::xml_node& node, std::string_view child)
     return std::string(attribute_named(child_named(node, child), "val"));
 }
 
-// "heading 2" is 2, "Title" is 1. Word stores these names in English whatever its language.
-std::optional<int> level_of_name(std::string name)
+// The number of a style that Word has several of, from 1. Word stores their names in English whatever its language.
+std::optional<int> number_after(std::string_view prefix, std::string_view name)
+{
+    if (!name.starts_with(prefix)) return std::nullopt;
+    const int level = number_in(name.substr(prefix.size()), 0);
+    return level >= 1 && level <= most_levels ? std::optional(level) : std::nullopt;
+}
+
+// "heading 2" is 2, "Title" is 1.
+std::optional<int> level_of_name(std::string_view name)
+{
+    return name == "title" ? 1 : number_after("heading ", name);
+}
+
+// "List Bullet 2" and "List Number 2" are lists of their own, which look like the second level of one.
+std::optional<int> depth_of_name(std::string_view name)
+{
+    for (const std::string_view prefix : {"list bullet ", "list number "})
+        if (const auto number = number_after(prefix, name)) return *number - 1;
+    return std::nullopt;
+}
+
+std::string lower_case(std::string name)
 {
     std::ranges::transform(name, name.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-    if (name == "title") return 1;
-    constexpr std::string_view prefix = "heading ";
-    if (!name.starts_with(prefix)) return std::nullopt;
-    const int level = number_in(std::string_view(name).substr(prefix.size()), 0);
-    return level >= 1 && level <= most_levels ? std::optional(level) : std::nullopt;
+    return name;
 }
 
 // The outline level of paragraph properties: 0 is the first, 9 is the body.
@@ -40,8 +57,23 @@ std::optional<NumberingOf> numbering_in(const pugi::xml_node& properties)
 {
     const pugi::xml_node numbering = child_named(properties, "numPr");
     if (!numbering) return std::nullopt;
-    return NumberingOf{.list = value_of(numbering, "numId"),
-                       .level = std::min(number_in(value_of(numbering, "ilvl"), 0), most_levels - 1)};
+    const int level = std::min(number_in(value_of(numbering, "ilvl"), 0), most_levels - 1);
+    return NumberingOf{.list = value_of(numbering, "numId"), .level = level, .depth = level};
+}
+
+std::optional<bool> hidden_in(const pugi::xml_node& properties)
+{
+    const pugi::xml_node vanish = child_named(properties, "vanish");
+    if (!vanish) return std::nullopt;
+    const std::string_view value = attribute_named(vanish, "val");
+    return value != "0" && value != "false" && value != "off";
+}
+
+pugi::xml_node paragraph_of(pugi::xml_node run)
+{
+    while (run && local_name(run) != "p")
+        run = run.parent();
+    return run;
 }
 
 NumberStyle style_of(std::string_view format)
@@ -66,11 +98,15 @@ DocxStyles::DocxStyles(const pugi::xml_node& styles, const pugi::xml_node& numbe
 void DocxStyles::read_styles(const pugi::xml_node& styles)
 {
     for (const pugi::xml_node& node : styles.children()) {
-        if (local_name(node) != "style" || attribute_named(node, "type") != "paragraph") continue;
+        const std::string_view type = attribute_named(node, "type");
+        if (local_name(node) != "style" || (type != "paragraph" && type != "character")) continue;
         const pugi::xml_node properties = child_named(node, "pPr");
+        const std::string name = lower_case(value_of(node, "name"));
         Style style{.based_on = value_of(node, "basedOn"),
-                    .heading_level = level_of_name(value_of(node, "name")),
-                    .numbering = numbering_in(properties)};
+                    .heading_level = level_of_name(name),
+                    .list_depth = depth_of_name(name),
+                    .numbering = numbering_in(properties),
+                    .is_hidden = hidden_in(child_named(node, "rPr"))};
         if (!style.heading_level) style.heading_level = outline_level(properties);
         styles_.emplace(attribute_named(node, "styleId"), std::move(style));
     }
@@ -109,12 +145,10 @@ void DocxStyles::read_numbering(const pugi::xml_node& numbering)
     }
 }
 
-// From the paragraph's style, or the one that it is based on, and so on.
+// From the style, or the one that it is based on, and so on.
 template<class Value>
-std::optional<Value> DocxStyles::from_style(const pugi::xml_node& properties,
-                                            std::optional<Value> Style::*member) const
+std::optional<Value> DocxStyles::from_style(std::string id, std::optional<Value> Style::*member) const
 {
-    std::string id = value_of(properties, "pStyle");
     constexpr int longest_chain = 16; // styles may be based on each other in a circle
     for (int i = 0; i < longest_chain; ++i) {
         const auto style = styles_.find(id);
@@ -128,13 +162,26 @@ std::optional<Value> DocxStyles::from_style(const pugi::xml_node& properties,
 int DocxStyles::heading_level(const pugi::xml_node& properties) const
 {
     if (const auto own = outline_level(properties)) return *own;
-    return from_style(properties, &Style::heading_level).value_or(0);
+    return from_style(value_of(properties, "pStyle"), &Style::heading_level).value_or(0);
+}
+
+bool DocxStyles::is_hidden(const pugi::xml_node& run) const
+{
+    const pugi::xml_node properties = child_named(run, "rPr");
+    if (const auto own = hidden_in(properties)) return *own;
+    if (const auto styled = from_style(value_of(properties, "rStyle"), &Style::is_hidden)) return *styled;
+    const pugi::xml_node of_paragraph = child_named(paragraph_of(run), "pPr");
+    return from_style(value_of(of_paragraph, "pStyle"), &Style::is_hidden).value_or(false);
 }
 
 std::optional<NumberingOf> DocxStyles::numbering(const pugi::xml_node& properties) const
 {
     auto of = numbering_in(properties);
-    if (!of) of = from_style(properties, &Style::numbering);
+    if (!of) {
+        const std::string style = value_of(properties, "pStyle");
+        of = from_style(style, &Style::numbering);
+        if (of && of->depth == 0) of->depth = from_style(style, &Style::list_depth).value_or(0);
+    }
     if (!of || of->list == "0" || of->list.empty()) return std::nullopt; // 0 takes the style's numbering away
     return of;
 }

@@ -1,4 +1,4 @@
-// Heading levels and list numbers of paragraphs, from the styles and the numbering of a Word document.
+// Heading levels, list numbers and hidden text, from the styles and the numbering of a Word document.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@ namespace palimpsest::reader {
 
 struct NumberingOf {  // a paragraph
     std::string list; // 0: none
-    int level = 0;
+    int level = 0;    // of the list, where its number is counted
+    int depth = 0;    // in other lists, the list itself included; from 0
 };
 
 class DocxStyles {
@@ -25,14 +26,16 @@ public:
     // `properties`: the element w:pPr of the paragraph.
     int heading_level(const pugi::xml_node& properties) const; // 0: no heading
     std::optional<NumberingOf> numbering(const pugi::xml_node& properties) const;
+    bool is_hidden(const pugi::xml_node& run) const; // by its own properties or those of its styles
     // Counts the item, and returns its marker: "- ", "2.1 ".
     std::string next_marker(const NumberingOf& of);
 
 private:
     struct Style {
         std::string based_on;
-        std::optional<int> heading_level;
+        std::optional<int> heading_level, list_depth;
         std::optional<NumberingOf> numbering;
+        std::optional<bool> is_hidden;
     };
     struct Level {
         NumberStyle style = NumberStyle::Bullet;
@@ -47,7 +50,7 @@ private:
     void read_styles(const pugi::xml_node& styles);
     void read_numbering(const pugi::xml_node& numbering);
     template<class Value>
-    std::optional<Value> from_style(const pugi::xml_node& properties, std::optional<Value> Style::*member) const;
+    std::optional<Value> from_style(std::string id, std::optional<Value> Style::*member) const;
 
     std::unordered_map<std::string, Style> styles_;
     std::unordered_map<std::string, List> lists_;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "app/reader/list_numbers.h"
 #include "app/reader/number.h"
+#include "app/reader/odt_styles.h"
 #include "app/reader/office_writer.h"
 #include "app/reader/xml_document.h"
 
@@ -26,8 +26,6 @@ struct ListLevel {
     int start = 1;
 };
 using ListStyles = std::unordered_map<std::string, std::map<int, ListLevel>>; // by name, then level from 1
-
-using TitleStyles = std::unordered_set<std::string>; // of paragraphs with the document's title
 
 NumberStyle style_of(std::string_view format)
 {
@@ -57,22 +55,29 @@ void read_list_styles(const pugi::xml_node& root, ListStyles& styles)
         }
 }
 
-TitleStyles title_styles(const pugi::xml_node& root)
-{
-    TitleStyles styles{"Title"};
-    for (const pugi::xml_node& style : child_named(root, "automatic-styles").children())
-        if (attribute_named(style, "parent-style-name") == "Title") styles.emplace(attribute_named(style, "name"));
-    return styles;
-}
-
 bool is_left_out(const pugi::xml_node& node)
 {
     constexpr std::string_view names[] = {"tracked-changes", "annotation",     "annotation-end",
                                           "note-citation",   "sequence-decls", "covered-table-cell",
                                           "ruby-text",       "forms",          "bibliography-source"};
-    if (std::ranges::find(names, local_name(node)) != std::end(names)) return true;
+    const std::string_view local = local_name(node);
+    if (std::ranges::find(names, local) != std::end(names)) return true;
+    if (local == "section" || local == "hidden-text")
+        return attribute_named(node, "is-hidden") == "true" || attribute_named(node, "display") == "none";
     const std::string_view name = node.name(); // of pictures; a field may show the title of the document
     return name == "svg:title" || name == "svg:desc";
+}
+
+// Whether a field in the paragraph hides it.
+bool hides_itself(const pugi::xml_node& paragraph)
+{
+    return attribute_named(child_named(paragraph, "hidden-paragraph"), "is-hidden") == "true";
+}
+
+// Whether what is drawn there is beside the text, such as a text box or a picture with its caption.
+bool is_drawn(const pugi::xml_node& node)
+{
+    return std::string_view(node.name()).starts_with("draw:");
 }
 
 bool arranges_page(const pugi::xml_node& table)
@@ -94,8 +99,8 @@ bool arranges_page(const pugi::xml_node& table)
 
 class Walk {
 public:
-    Walk(const ListStyles& styles, const TitleStyles& titles, OfficeWriter& writer)
-        : styles_(styles), titles_(titles), writer_(writer)
+    Walk(const ListStyles& lists, const OdtStyles& styles, OfficeWriter& writer)
+        : list_styles_(lists), styles_(styles), writer_(writer)
     {
     }
 
@@ -120,8 +125,14 @@ private:
         }
         const std::string_view name = local_name(node);
         if (is_left_out(node)) return false;
+        if (!open_.empty() && is_drawn(node)) {
+            if (!is_hidden()) boxes_.push_back(node);
+            return false;
+        }
         if (name == "p" || name == "h")
             begin_paragraph(node, name);
+        else if (name == "span")
+            begin_hidden(node, "text");
         else if (name == "s")
             add(std::string(
                 static_cast<size_t>(std::clamp(number_in(attribute_named(node, "c"), 1), 1, most_spaces)), ' '));
@@ -146,9 +157,9 @@ private:
     {
         const std::string_view name = local_name(node);
         if (name == "p" || name == "h") {
-            if (open_.empty()) return;
-            writer_.write(open_.back());
-            open_.pop_back();
+            end_paragraph();
+        } else if (name == "span") {
+            hidden_.pop_back();
         } else if (name == "list") {
             if (!lists_.empty()) lists_.pop_back();
             if (lists_.empty()) writer_.end_list();
@@ -163,16 +174,42 @@ private:
 
     void begin_paragraph(const pugi::xml_node& node, std::string_view name)
     {
-        Paragraph paragraph;
+        begin_hidden(node, "paragraph");
+        if (hides_itself(node)) hidden_.back() = true;
+        const std::string_view style = attribute_named(node, "style-name");
+        Paragraph paragraph{.is_line = styles_.is_preformatted(style)};
         if (name == "h")
             paragraph.heading_level = std::max(1, number_in(attribute_named(node, "outline-level"), 1));
-        if (name == "p" && titles_.contains(std::string(attribute_named(node, "style-name"))))
-            paragraph.heading_level = 1;
+        if (name == "p" && styles_.is_title(style)) paragraph.heading_level = 1;
         paragraph.list_level = static_cast<int>(std::min(lists_.size(), size_t{most_list_levels}));
         if (!text_of(node).empty()) paragraph.marker = std::exchange(marker_, {});
         if (paragraph.heading_level > 0) paragraph.marker.clear(); // lists of headings only arrange them
         open_.push_back(std::move(paragraph));
     }
+
+    void end_paragraph()
+    {
+        hidden_.pop_back();
+        writer_.write(open_.back());
+        open_.pop_back();
+        if (open_.empty() && !is_in_box_) walk_boxes();
+    }
+
+    // What is drawn follows the paragraph that it is anchored in. Boxes in a box follow all of it.
+    void walk_boxes()
+    {
+        is_in_box_ = true;
+        for (size_t i = 0; i < boxes_.size(); ++i)
+            run(pugi::xml_node(boxes_[i]));
+        boxes_.clear();
+        is_in_box_ = false;
+    }
+
+    void begin_hidden(const pugi::xml_node& node, std::string_view family)
+    {
+        hidden_.push_back(styles_.is_hidden(family, attribute_named(node, "style-name")).value_or(is_hidden()));
+    }
+    bool is_hidden() const { return !hidden_.empty() && hidden_.back(); }
 
     void begin_list(const pugi::xml_node& node)
     {
@@ -188,8 +225,8 @@ private:
 
     ListLevel level() const
     {
-        const auto style = styles_.find(lists_.back().style);
-        if (style == styles_.end()) return {};
+        const auto style = list_styles_.find(lists_.back().style);
+        if (style == list_styles_.end()) return {};
         // A level that the style leaves out looks like the one above it.
         const auto after = style->second.upper_bound(static_cast<int>(lists_.size()));
         return after == style->second.begin() ? ListLevel() : std::prev(after)->second;
@@ -211,6 +248,7 @@ private:
 
     bool add_note(const pugi::xml_node& node)
     {
+        if (is_hidden()) return false;
         std::string text;
         walk_xml(
             child_named(node, "note-body"),
@@ -228,7 +266,7 @@ private:
     // White space in the file is one space; what should stay has elements of its own.
     void add_text(std::string_view text)
     {
-        if (open_.empty()) return;
+        if (open_.empty() || is_hidden()) return;
         std::string& out = open_.back().text;
         for (const char c : text) {
             const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
@@ -241,13 +279,16 @@ private:
 
     void add(std::string_view text)
     {
-        if (!open_.empty()) open_.back().text += text;
+        if (!open_.empty() && !is_hidden()) open_.back().text += text;
     }
 
-    const ListStyles& styles_;
-    const TitleStyles& titles_;
+    const ListStyles& list_styles_;
+    const OdtStyles& styles_;
     OfficeWriter& writer_;
-    std::vector<Paragraph> open_; // a text box in a paragraph has paragraphs
+    std::vector<Paragraph> open_;
+    std::vector<bool> hidden_;          // of every paragraph and span that is open
+    std::vector<pugi::xml_node> boxes_; // that are drawn beside the paragraph that is open
+    bool is_in_box_ = false;
     std::vector<List> lists_;
     std::string marker_;                                         // of the item that is open, for its first text
     std::map<std::pair<std::string, size_t>, int> last_numbers_; // by list style and level
@@ -299,15 +340,15 @@ void parse_odt(ZipArchive& archive, TextWriter& writer)
         throw Problem{DocumentProblem::Damaged, Text("it is damaged: it holds no text document"),
                       Text("get it again, or open it in the program that made it and save it anew")};
     write_facts(archive, writer);
+    if (const auto of = archive.read(style_name)) load_xml(*of, style_name, styles);
     ListStyles list_styles;
-    if (const auto of = archive.read(style_name)) {
-        load_xml(*of, style_name, styles);
-        read_list_styles(styles.document_element(), list_styles);
+    OdtStyles known_styles;
+    for (const pugi::xml_document* part : {&styles, &content}) {
+        read_list_styles(part->document_element(), list_styles);
+        known_styles.read(part->document_element());
     }
-    read_list_styles(content.document_element(), list_styles);
-    const TitleStyles titles = title_styles(content.document_element());
     OfficeWriter office(writer);
-    Walk(list_styles, titles, office).run(body);
+    Walk(list_styles, known_styles, office).run(body);
 }
 
 } // namespace palimpsest::reader

@@ -4,15 +4,34 @@
 
 namespace palimpsest::reader {
 
+namespace {
+
+// Programs that read HTML keep the line end after <br> as a space at the beginning of the next line, and that
+// before
+// </pre> as a line.
+std::string without_stray_space(std::string_view text)
+{
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const bool begins_line = i > 0 && text[i - 1] == '\n', is_one = i + 1 < text.size() && text[i + 1] != ' ';
+        if (!(begins_line && text[i] == ' ' && is_one)) out += text[i];
+    }
+    out.resize(out.find_last_not_of('\n') + 1);
+    return out;
+}
+
+} // namespace
+
 std::string* OfficeWriter::open_cell()
 {
     if (tables_.empty() || tables_.back().arranges_page || tables_.back().cells.empty()) return nullptr;
     return &tables_.back().cells.back();
 }
 
-void OfficeWriter::write(const Paragraph& paragraph)
+void OfficeWriter::write(Paragraph paragraph)
 {
     if (paragraph.text.find_first_not_of(" \t\n") == std::string::npos) return;
+    paragraph.text = without_stray_space(paragraph.text);
     if (std::string* cell = open_cell()) {
         cell->append(cell->empty() ? "" : " ").append(paragraph.marker).append(on_one_line(paragraph.text));
         return;
@@ -21,6 +40,8 @@ void OfficeWriter::write(const Paragraph& paragraph)
         writer_.heading(paragraph.heading_level, paragraph.marker + paragraph.text);
     else if (paragraph.list_level > 0)
         write_item(paragraph);
+    else if (paragraph.is_line)
+        writer_.line(paragraph.text);
     else
         writer_.block(paragraph.text);
     write_notes();

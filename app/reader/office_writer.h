@@ -14,6 +14,7 @@ struct Paragraph {
     int list_level = 0;    // 0: in no list
     std::string marker{};  // of the item that begins here: "- ", "2. "
     std::string list{};    // which list it is in, where the format tells only that
+    bool is_line = false;  // of preformatted text, as are those before and after it
 };
 
 // Rows are written on lines of their own, and cells are separated by " | ". A table in a table is part of its cell.
@@ -22,7 +23,7 @@ class OfficeWriter {
 public:
     explicit OfficeWriter(TextWriter& writer) : writer_(writer) {}
 
-    void write(const Paragraph& paragraph);
+    void write(Paragraph paragraph);
     void end_list() { writer_.gap(); }
     void begin_table(bool arranges_page); // its cells hold parts of the page, such as a frame around a paragraph
     void begin_cell();

@@ -67,6 +67,18 @@ class DocumentTest(SessionTest):
             extra='<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'))
         self.assertEqual(old.sections, [(1, "Part N", 0), (2, "Deep", 4)])
 
+    def test_a_page_with_the_table_of_contents_is_no_text(self):
+        links = "<h1>The Salt Road</h1><p>Contents</p><ol><li><a href='a.xhtml'>A part of the book, and all of it</a></li></ol>"
+        guide = '</spine><guide><reference type="toc" title="Contents" href="text/%s"/></guide>'
+        for body, expected in ((links, "aa"), (links + "<p>A preface that is longer than the table of contents.</p>",
+                                               "The Salt Road\n\nContents\n\n1. A part of the book, and all of it\n\nA preface that is longer "
+                                               "than the table of contents.\n\naa")):
+            chapters = {"toc.xhtml": body, "a.xhtml": "<p>aa</p>"}
+            opf = package(chapters).replace("</spine>", guide % "toc.xhtml#top")
+            self.assertEqual(self.read("toc.epub", epub(chapters, {"OEBPS/book.opf": opf})).text, expected)
+        opf = package(chapters).replace("</spine>", guide % "a.xhtml")  # which has no links
+        self.assertIn("aa", self.read("text.epub", epub(chapters, {"OEBPS/book.opf": opf})).text)
+
     def test_a_damaged_table_of_contents_spoils_no_book(self):
         book = self.read("damaged.epub", epub({"a.xhtml": "<h1>T</h1><p>a</p>"}, {"OEBPS/toc.ncx": "<ncx><navMap>"},
                                               extra='<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'))
@@ -209,6 +221,58 @@ class DocumentTest(SessionTest):
         inner = "<w:tbl><w:tr>%s</w:tr></w:tbl>" % "".join(cell % (word % text) for text in ("n1", "n2"))
         body = "<w:tbl><w:tr>%s</w:tr></w:tbl>" % (cell % (word % "A" + inner + word % "tail") + cell % (word % "B"))
         self.assertEqual(self.read("nested.docx", docx(body)).text, "A n1 | n2 tail | B")
+
+    def test_a_text_box_follows_its_paragraph(self):
+        word = "<w:p><w:r>%s</w:r></w:p>"
+        box = "<w:txbxContent>%s</w:txbxContent>"
+        inner = box % (word % "<w:t>c</w:t>")
+        table = "<w:tbl><w:tr>%s</w:tr></w:tbl>" % "".join("<w:tc>%s</w:tc>" % (word % text) for text in ("<w:t>d</w:t>", "<w:t>e</w:t>"))
+        body = word % (box % (word % (inner + "<w:t>b</w:t>") + table) + "<w:t>a</w:t>") + word % "<w:t>f</w:t>"
+        self.assertEqual(self.read("box.docx", docx(body)).text, "a\n\nb\n\nd | e\n\nc\n\nf")
+        frame = '<draw:frame xmlns:draw="d"><draw:text-box>%s</draw:text-box></draw:frame>'
+        self.assertEqual(self.read("box.odt", odt("<t:p>%sa</t:p><t:p>d</t:p>" % (
+            frame % ("<t:p>b%s</t:p>" % (frame % "<t:p>c</t:p>"))))).text, "a\n\nb\n\nc\n\nd")
+
+    def test_text_that_a_style_of_word_hides_is_left_out(self):
+        style = '<w:style w:type="%s" w:styleId="%s">%s<w:rPr>%s</w:rPr></w:style>'
+        styles = '<w:styles xmlns:w="w">%s</w:styles>' % "".join(style % of for of in (
+            ("paragraph", "Draft", "", "<w:vanish/>"), ("character", "Secret", "", '<w:vanish w:val="1"/>'),
+            ("character", "Own", '<w:basedOn w:val="Secret"/>', ""), ("character", "Shown", "", '<w:vanish w:val="0"/>')))
+        run = '<w:r><w:rPr>%s</w:rPr><w:t>%s</w:t></w:r>'
+        of_style = '<w:rStyle w:val="%s"/>'
+        body = ("<w:p>%s%s%s</w:p>" % (run % ("", "a"), run % (of_style % "Own", "hidden"), run % ("<w:vanish/>", "hidden"))
+                + '<w:p><w:pPr><w:pStyle w:val="Draft"/></w:pPr>%s%s</w:p>' % (run % ("", "hidden"), run % (of_style % "Shown", "b")))
+        self.assertEqual(self.read("hidden.docx", docx(body, {"word/styles.xml": styles})).text, "a\n\nb")
+
+    def test_numbered_styles_of_lists_are_levels(self):
+        style = ('<w:style w:type="paragraph" w:styleId="L%d"><w:name w:val="List Bullet%s"/><w:pPr><w:numPr><w:numId w:val="%d"/>'
+                 '</w:numPr></w:pPr></w:style>')
+        styles = '<w:styles xmlns:w="w">%s</w:styles>' % "".join(style % (n, " %d" % n if n > 1 else "", n) for n in (1, 2, 3))
+        body = "".join('<w:p><w:pPr><w:pStyle w:val="L%d"/></w:pPr><w:r><w:t>%s</w:t></w:r></w:p>' % item
+                       for item in ((1, "a"), (2, "b"), (3, "c"), (1, "d")))
+        self.assertEqual(self.read("list.docx", docx(body, {"word/styles.xml": styles})).text, "- a\n  - b\n    - c\n- d")
+
+    def test_hidden_text_of_an_opendocument_is_left_out(self):
+        named = ('<o:document-styles xmlns:o="o" xmlns:s="s" xmlns:t="t"><o:styles>'
+                 '<s:style s:family="text" s:name="Secret"><s:text-properties t:display="none"/></s:style>'
+                 '<s:style s:family="text" s:name="Inner" s:parent-style-name="Secret"/>'
+                 '<s:style s:family="text" s:name="Shown"><s:text-properties t:display="true"/></s:style>'
+                 '<s:style s:family="paragraph" s:name="Inner"/>'
+                 '<s:style s:family="paragraph" s:name="Draft"><s:text-properties t:display="none"/></s:style>'
+                 '<s:style s:family="text" s:name="Round" s:parent-style-name="Round"/></o:styles></o:document-styles>')
+        span = '<t:span t:style-name="%s">%s</t:span>'
+        body = ('<t:p t:style-name="Inner">One %stwo.</t:p>' % (span % ("Inner", "hid<t:s/>den<t:tab/>%s" % span % ("Round", "x")))
+                + '<t:p t:style-name="Draft">hidden %s</t:p>' % (span % ("Shown", "Shown."))
+                + '<t:section t:display="none"><t:p>hidden</t:p></t:section>'
+                '<t:p>a<t:hidden-text t:is-hidden="true">hidden</t:hidden-text>b</t:p>'
+                '<t:p>hidden<t:hidden-paragraph t:is-hidden="true"/></t:p>')
+        self.assertEqual(self.read("hidden.odt", odt(body, {"styles.xml": named})).text, "One two.\n\nShown.\n\nab")
+
+    def test_preformatted_paragraphs_are_lines(self):
+        named = ('<o:document-styles xmlns:o="o" xmlns:s="s"><o:styles><s:style s:family="paragraph" s:name="Mine" '
+                 's:parent-style-name="Preformatted_20_Text"/></o:styles></o:document-styles>')
+        body = '<t:p>a</t:p><t:p t:style-name="Mine">if b:</t:p><t:p t:style-name="Mine"><t:s t:c="4"/>c</t:p><t:p>d</t:p>'
+        self.assertEqual(self.read("code.odt", odt(body, {"styles.xml": named})).text, "a\n\nif b:\n    c\n\nd")
 
     def test_an_opendocument_text_keeps_its_structure(self):
         body = ('<t:tracked-changes><t:changed-region><t:deletion><t:p>never</t:p></t:deletion></t:changed-region>'
