@@ -6,6 +6,7 @@
 #include <QPdfDocument>
 #include <QPdfSelection>
 #include <chrono>
+#include <utility>
 
 #include "app/reader/pdf_layout.h"
 
@@ -19,6 +20,8 @@ using storage::DocumentProblem;
 using Clock = std::chrono::steady_clock;
 constexpr auto most_time_of_page = std::chrono::seconds(5), most_time = std::chrono::seconds(240);
 constexpr int most_bookmarks = 10'000;
+// What is read before the first page is written. With an outline, letters need not tell headings.
+constexpr size_t most_waiting_pages = 200, pages_with_outline = 8, most_waiting_bytes = 16 << 20;
 
 void open(QPdfDocument& pdf, QBuffer& bytes)
 {
@@ -39,6 +42,7 @@ struct LineRange {
 };
 
 constexpr QChar divided(0xFFFE); // the library's mark for a hyphen at the end of a line, with no line end after it
+constexpr QChar soft_hyphen(0xAD);
 
 std::vector<LineRange> line_ranges(const QString& text)
 {
@@ -50,7 +54,9 @@ std::vector<LineRange> line_ranges(const QString& text)
         qsizetype last = end;
         while (last > begin && text[last - 1].isSpace())
             --last;
-        const bool goes_on = end + 1 < text.size() && text[end] == divided && !text[end + 1].isDigit();
+        const bool has_hyphen =
+            end < text.size() && (text[end] == divided || (last > begin && text[last - 1] == soft_hyphen));
+        const bool goes_on = has_hyphen && end + 1 < text.size() && !text[end + 1].isDigit();
         if (last > begin) lines.push_back({static_cast<int>(begin), static_cast<int>(last - begin), goes_on});
         begin = end + 1;
     }
@@ -80,11 +86,22 @@ public:
             const bool is_turned = box.height() > box.width() && wanted.size() > 3;
             if (is_turned) return;
             line.left = box.left(), line.top = box.top(), line.right = box.right(), line.bottom = box.bottom();
+            separate_number(range, line);
             return;
         }
     }
 
 private:
+    // The raised number of a note runs into its first word: "1The".
+    void separate_number(const LineRange& range, PdfLine& line)
+    {
+        const size_t digits = line.text.find_first_not_of("0123456789");
+        if (digits == 0 || digits == line.text.npos || !is_letter_or_digit(line.text[digits])) return;
+        const QRectF box =
+            pdf_.getSelectionAtIndex(page_, range.begin + shift_, static_cast<int>(digits)).boundingRectangle();
+        if (box.bottom() < line.top + 0.7 * line.height()) line.text.insert(digits, " ");
+    }
+
     QPdfDocument& pdf_;
     int page_;
     const QString& text_;
@@ -105,12 +122,7 @@ public:
         writer_.fact(DocumentFact::Author, fact(QPdfDocument::MetaDataField::Author));
         read_outline();
         look_through();
-        PdfLayout layout(!sections_.empty(), writer_);
-        for (int i = 0; i < pdf_.pageCount(); ++i) {
-            writer_.progress(progress_++, 2 * pages());
-            layout.write(page(i));
-        }
-        layout.finish();
+        write_pages();
         report_empty_pages();
     }
 
@@ -158,6 +170,34 @@ private:
             throw Problem{DocumentProblem::Unsupported,
                           Text("it has no text: all of its {0} pages are pictures", pages()),
                           Text("recognise its text first (OCR), for example with ocrmypdf")};
+    }
+
+    // The second time. Headings are told by the sizes of letters on the pages that are read before the first is
+    // written.
+    void write_pages()
+    {
+        const bool has_outline = !sections_.empty();
+        const size_t most_pages = has_outline ? pages_with_outline : most_waiting_pages;
+        LetterSizes sizes;
+        PdfLayout layout(has_outline, sizes, writer_);
+        std::vector<PdfPage> waiting;
+        size_t bytes = 0; // of what is waiting
+        bool is_decided = false;
+        const auto write_waiting = [&] {
+            if (!std::exchange(is_decided, true)) sizes.decide();
+            for (const PdfPage& page : std::exchange(waiting, {}))
+                layout.write(page);
+        };
+        for (int i = 0; i < pdf_.pageCount(); ++i) {
+            writer_.progress(progress_++, 2 * pages());
+            waiting.push_back(page(i));
+            if (!is_decided) sizes.count(waiting.back());
+            for (const PdfLine& line : waiting.back().lines)
+                bytes += sizeof(line) + line.text.size();
+            if (is_decided || bytes > most_waiting_bytes || waiting.size() == most_pages) write_waiting();
+        }
+        write_waiting();
+        layout.finish();
     }
 
     std::string label(int page)

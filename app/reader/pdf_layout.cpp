@@ -1,7 +1,6 @@
 #include "app/reader/pdf_layout.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
@@ -10,11 +9,6 @@ namespace palimpsest::reader {
 namespace {
 
 constexpr size_t lines_at_an_end = 2;
-
-bool is_letter_or_digit(char c)
-{
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
-}
 
 char lower(char c)
 {
@@ -63,13 +57,6 @@ double median(std::vector<double> values, double otherwise)
     return *middle;
 }
 
-bool ends_sentence(std::string_view text)
-{
-    for (const std::string_view end : {".", "!", "?", ":", "\"", "\xE2\x80\x9D", ")", "]", "。", "！", "？"})
-        if (text.ends_with(end)) return true;
-    return false;
-}
-
 // Dots that lead from a title to its page.
 bool has_leaders(std::string_view text)
 {
@@ -77,14 +64,95 @@ bool has_leaders(std::string_view text)
     return end.find(". . .") != end.npos || end.find(".....") != end.npos;
 }
 
+// The first character, and whether a space follows it.
+std::pair<char32_t, bool> first_character(std::string_view text)
+{
+    const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+    const size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+    const char32_t code = length == 1   ? byte(0)
+                          : length == 3 ? (byte(0) & 0xF) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F)
+                                        : 0;
+    return {code, byte(length) == ' '};
+}
+
 bool begins_item(std::string_view text)
 {
-    for (const std::string_view bullet :
-         {"\xE2\x80\xA2", "\xE2\x96\xAA", "\xE2\x97\xA6", "\xE2\x80\x93 ", "- ", "* "})
-        if (text.starts_with(bullet)) return true;
+    constexpr char32_t bullet = 0x2022, triangular_bullet = 0x2023, hyphen_bullet = 0x2043, dash = 0x2013;
+    const auto [code, has_space] = first_character(text);
+    if (code == bullet || code == triangular_bullet || code == hyphen_bullet) return true;
+    const bool is_shape = code >= 0x25A0 && code <= 0x25FF, is_tick = code >= 0x2713 && code <= 0x2718,
+               is_arrow = code >= 0x2794 && code <= 0x27BE,
+               is_of_symbol_font = code >= 0xF020 && code <= 0xF0FF; // as Word writes bullets
+    if (is_shape || is_tick || is_arrow || is_of_symbol_font) return true;
+    if (has_space && (code == dash || code == '-' || code == '*')) return true;
     const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     return digits > 0 && digits <= 3 && text.size() > digits + 1 && (text[digits] == '.' || text[digits] == ')') &&
            text[digits + 1] == ' ';
+}
+
+// "a" of "a. first" and "iv" of "iv) fourth"; empty for other lines. A word may look like it: "v. Wade".
+std::string_view letter_of_item(std::string_view text)
+{
+    const size_t roman = std::min(text.find_first_not_of("ivx"), text.size());
+    const size_t length = roman > 0 ? roman : size_t{!text.empty() && text[0] >= 'a' && text[0] <= 'z'};
+    constexpr size_t longest = 5;
+    if (length == 0 || length > longest || text.size() < length + 3) return {};
+    const bool has_mark = (text[length] == '.' || text[length] == ')') && text[length + 1] == ' ';
+    return has_mark ? text.substr(0, length) : std::string_view();
+}
+
+bool is_next_letter(std::string_view before, std::string_view letter)
+{
+    if (before.empty() || letter.empty()) return false;
+    if (before.size() == 1 && letter.size() == 1 && letter[0] == before[0] + 1) return true;
+    constexpr std::string_view roman[] = {"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"};
+    const auto* const at = std::ranges::find(roman, before);
+    return at != std::end(roman) && at + 1 != std::end(roman) && *(at + 1) == letter;
+}
+
+// Of a text in a usual font, in widths of "n".
+double width_in_letters(std::string_view text)
+{
+    const auto is_one_of = [](char c, std::string_view letters) { return letters.find(c) != letters.npos; };
+    double width = 0;
+    for (const char c : text) {
+        const bool continues = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+        if (continues) continue;
+        width += is_one_of(c, " fijlrtI.,:;'!|()[]-") ? 0.6
+                 : is_one_of(c, "mwMW@%")             ? 1.5
+                 : c >= 'A' && c <= 'Z'               ? 1.3
+                                                      : 1;
+    }
+    return width;
+}
+
+// How far the first word of the line and a space reach, in points. Every character of Chinese or Japanese is a
+// word.
+double first_word_width(const PdfLine& line)
+{
+    constexpr double spread = 1.1; // of the widths of letters
+    constexpr unsigned char first_of_east_asia = 0xE3;
+    const bool is_ideograph = static_cast<unsigned char>(line.text.front()) >= first_of_east_asia;
+    const size_t word = is_ideograph ? 3 : std::min(line.text.find(' '), line.text.size());
+    const double letter = (line.right - line.left) / std::max(1.0, width_in_letters(line.text));
+    return letter * spread * width_in_letters(std::string_view(line.text).substr(0, word)) +
+           letter * width_in_letters(" ");
+}
+
+// Where lines end on the right. `rights`: ends of lines, sorted. Where many end near one another, a line that ends
+// farther right stands out; otherwise, as in lists, only the longest are full.
+double right_edge(double left, const std::vector<double>& rights)
+{
+    const double usual = rights[rights.size() - 1 - rights.size() / 10], near = 0.1; // of the width
+    const auto full =
+        std::ranges::count_if(rights, [&](double right) { return right > usual - near * (usual - left); });
+    return 3 * static_cast<size_t>(full) >= rights.size() ? usual : rights.back();
+}
+
+// From one line to the next. Letters above or below the others make it seem longer at one end of the lines only.
+double distance_of(const PdfLine& before, const PdfLine& line)
+{
+    return std::min(line.top - before.top, line.bottom - before.bottom);
 }
 
 // The form by which a running head is recognised on other pages: the words of the line with "#" for numbers. A line
@@ -118,6 +186,12 @@ bool is_near_end(const PdfLine& line, const PdfPage& page)
     const bool is_number = line.text.find_first_not_of("0123456789ivxlc") == line.text.npos;
     const double end = is_number ? 0.25 : 0.15; // of the page's height
     return line.bottom < end * page.height || line.top > (1 - end) * page.height;
+}
+
+// Whether the line is the number of its page, at the end.
+bool is_page_number(const PdfLine& line, const PdfPage& page)
+{
+    return line.is_measured() && line.text == page.label && line.top > page.height / 2;
 }
 
 // Whether one of the lines is right below the other, as lines of a paragraph are and running heads are not.
@@ -202,7 +276,8 @@ void RunningHeads::remove(PdfPage& page) const
     const std::vector<const SectionMark*> headings = headings_of(page);
     std::vector<size_t> heads;
     for (const size_t i : end_lines(page.lines.size()))
-        if (!headings[i] && is_near_end(page.lines[i], page) && is_running(page.lines[i].text, page.number))
+        if (!headings[i] && is_near_end(page.lines[i], page) &&
+            (is_running(page.lines[i].text, page.number) || is_page_number(page.lines[i], page)))
             heads.push_back(i);
     const auto is_head = [&](size_t i) { return std::ranges::find(heads, i) != heads.end(); };
     const auto adjoins_text = [&](size_t head) {
@@ -224,17 +299,20 @@ void RunningHeads::remove(PdfPage& page) const
 
 void PdfLayout::measure(const PdfPage& page)
 {
-    std::vector<double> heights, distances, bytes;
+    std::vector<double> heights, sizes, distances, bytes;
     const PdfLine* before = nullptr;
     for (const PdfLine& line : page.lines) {
         bytes.push_back(static_cast<double>(line.text.size()));
         if (!line.is_measured()) continue;
         heights.push_back(line.height());
+        sizes.push_back(sizes_.of(line));
         if (before) distances.push_back(line.top - before->top);
         before = &line;
     }
     usual_bytes_ = static_cast<size_t>(median(std::move(bytes), 0));
     height_ = median(std::move(heights), 10);
+    constexpr size_t enough = 8; // lines, to know which letters are usual
+    letters_ = sizes.size() < enough ? 0 : median(std::move(sizes), 10);
     std::erase_if(distances, [&](double distance) { return distance > 3 * height_; });
     leading_ = median(std::move(distances), 1.2 * height_);
     middle_ = page.width / 2;
@@ -260,7 +338,8 @@ void PdfLayout::measure_column(size_t column, const PdfPage& page)
     if (lefts.empty()) return;
     std::ranges::sort(lefts);
     std::ranges::sort(rights);
-    columns_[column] = {lefts[lefts.size() / 10], rights[rights.size() - 1 - rights.size() / 10]};
+    const double left = lefts[lefts.size() / 10];
+    columns_[column] = {left, right_edge(left, rights), lefts.size()};
 }
 
 // On a page of two columns, a line is in one of them unless it crosses the middle.
@@ -285,8 +364,58 @@ void PdfLayout::write(const PdfPage& page)
     const std::vector<const SectionMark*> headings = headings_of(page);
     for (const SectionMark& section : page.sections)
         if (std::ranges::find(headings, &section) == headings.end()) waiting_.push_back(section);
+    const std::vector<Place> places = places_of(page.lines);
     for (size_t i = 0; i < page.lines.size(); ++i)
-        add(page.lines[i], headings[i]);
+        add(page.lines[i], places[i], headings[i]);
+}
+
+// Whether the lines are of one column, the second below the first.
+bool PdfLayout::follow(const PdfLine& before, const PdfLine& line) const
+{
+    return before.is_measured() && line.is_measured() && column_of(before) == column_of(line) &&
+           distance_of(before, line) > 0.3 * height_;
+}
+
+std::vector<PdfLayout::Place> PdfLayout::places_of(const std::vector<PdfLine>& lines) const
+{
+    constexpr double farther = 1.2, of_a_block = 1.45, same = 0.05; // of the usual distance
+    std::vector<double> distances(lines.size() + 1, 0);
+    for (size_t i = 1; i < lines.size(); ++i)
+        if (follow(lines[i - 1], lines[i])) distances[i] = distance_of(lines[i - 1], lines[i]);
+    std::vector<Place> places(lines.size());
+    size_t begin = 0; // of lines that belong together
+    for (size_t i = 0; i < lines.size(); ++i) {
+        places[i].edge = columns_[column_of(lines[i])].right;
+        const auto is_like = [&](double other) { return std::abs(distances[i] - other) < same * leading_; };
+        // Rows of a table are farther apart than lines, but evenly.
+        const bool is_lone = (i == 0 || !is_like(distances[i - 1])) && !is_like(distances[i + 1]);
+        places[i].is_apart = distances[i] > farther * leading_ && (is_lone || ends_sentence(lines[i - 1].text));
+        const bool goes_on = distances[i] > 0 && distances[i] < of_a_block * leading_ &&
+                             std::abs(lines[i].left - lines[begin].left) < 0.4 * height_;
+        if (goes_on) continue;
+        set_edge(lines, begin, i, places);
+        begin = i;
+    }
+    set_edge(lines, begin, lines.size(), places);
+    return places;
+}
+
+// A quotation may end farther left than the text around it: its lines do if each is too long for the next word.
+void PdfLayout::set_edge(const std::vector<PdfLine>& lines, size_t begin, size_t end,
+                         std::vector<Place>& places) const
+{
+    constexpr size_t enough = 3; // lines
+    if (end < begin + enough || !lines[begin].is_measured()) return;
+    const Column& column = columns_[column_of(lines[begin])];
+    if (lines[begin].left < column.left + 0.8 * height_) return;
+    double edge = 0;
+    for (size_t i = begin; i < end; ++i)
+        edge = std::max(edge, lines[i].right);
+    if (edge < (column.left + column.right) / 2) return; // lines of a word or two, each too long for another
+    for (size_t i = begin; i + 1 < end; ++i)
+        if (lines[i].right + first_word_width(lines[i + 1]) < edge) return;
+    for (size_t i = begin; i < end; ++i)
+        places[i].edge = std::min(places[i].edge, edge);
 }
 
 void PdfLayout::finish()
@@ -297,22 +426,33 @@ void PdfLayout::finish()
     write_waiting_sections();
 }
 
-void PdfLayout::add(const PdfLine& line, const SectionMark* section)
+void PdfLayout::add(const PdfLine& line, const Place& place, const SectionMark* section)
 {
     if (!section && goes_on_beside(line)) {
-        if (line.left - last_.right > 0.2 * height_) text_ += ' ';
-        text_ += line.text;
-        last_.right = std::max(last_.right, line.right);
-        last_.is_divided = line.is_divided;
+        add_beside(line);
     } else {
-        if (text_.empty() || section || !waiting_.empty() || begins_block(line))
+        if (text_.empty() || section || !waiting_.empty() || begins_block(line, place))
             begin_block(line, section);
         else
             join(line);
         last_ = line;
         last_column_ = column_of(line);
+        last_lines_ = columns_[last_column_].lines;
+        last_edge_ = place.edge;
     }
     last_is_short_ = is_short(last_);
+}
+
+void PdfLayout::add_beside(const PdfLine& line)
+{
+    // A raised number at the beginning is that of a note.
+    const bool is_number = text_.find_first_not_of("0123456789") == text_.npos,
+               is_note = is_number && last_.bottom < line.bottom - 0.3 * line.height();
+    if (is_note || line.left - last_.right > 0.2 * height_) text_ += ' ';
+    text_ += line.text;
+    last_.right = std::max(last_.right, line.right);
+    last_.bottom = std::max(last_.bottom, line.bottom);
+    last_.is_divided = line.is_divided;
 }
 
 // Whether the text is on the same line of the page as the last: a raised letter, or another font.
@@ -326,24 +466,61 @@ bool PdfLayout::goes_on_beside(const PdfLine& line) const
     return overlap > 0.5 * std::min(line.height(), last_.height()) && line.left > last_.right - height_ / 2;
 }
 
-bool PdfLayout::begins_block(const PdfLine& line) const
+// On another page, or in another column.
+bool PdfLayout::is_elsewhere(const PdfLine& line) const
+{
+    return !new_pages_.empty() || line.top < last_.top - height_ || column_of(line) != last_column_;
+}
+
+// Whether the last line ended before it was full: the first word of the next line had room in it.
+bool PdfLayout::last_ends_early(const PdfLine& line) const
+{
+    if (!line.is_measured() || !last_.is_measured()) return last_is_short_;
+    return last_.right + first_word_width(line) < last_edge_;
+}
+
+bool PdfLayout::is_indented(const PdfLine& line) const
+{
+    return line.left > columns_[column_of(line)].left + 0.8 * height_;
+}
+
+bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
 {
     if (level_ > 0) return begins_after_heading(line);
     if (last_.is_divided) return false;
-    if (begins_item(line.text)) return true;
+    if (begins_item(line.text) || begins_lettered_item(line)) return true;
     const bool ends = ends_sentence(text_);
     if (!line.is_measured() || !last_.is_measured()) return ends && (last_is_short_ || !new_pages_.empty());
+    const double larger = std::max(sizes_.of(line), sizes_.of(last_)),
+                 smaller = std::min(sizes_.of(line), sizes_.of(last_));
     constexpr double other_size = 1.4, blank_line = 1.45;
-    const double larger = std::max(line.height(), last_.height()),
-                 smaller = std::min(line.height(), last_.height());
-    const bool is_elsewhere =
-        !new_pages_.empty() || line.top < last_.top - height_ || column_of(line) != last_column_;
-    if (is_elsewhere) return ends || larger > other_size * smaller;
+    if (is_elsewhere(line))
+        return larger > other_size * smaller || guessed_level(line) > 0 || (ends && begins_elsewhere(line));
     const double blank = std::max(blank_line * leading_, 1.9 * height_);
     if (line.top - last_.top > blank || larger > 2 * smaller) return true;
-    const double margin = columns_[last_column_].left;
-    const bool is_indented = line.left > margin + 0.8 * height_ && last_.left < margin + 0.4 * height_;
-    return (is_indented && !begins_item(text_)) || (last_is_short_ && ends);
+    const bool ends_early = last_ends_early(line);
+    if (ends_early && (place.is_apart || guessed_level(line) > 0)) return true;
+    const bool was_at_margin = last_.left < columns_[last_column_].left + 0.4 * height_;
+    return (is_indented(line) && was_at_margin && !is_item_) || (ends && (ends_early || place.is_apart));
+}
+
+// Whether a block begins on another page or in another column, after the end of a sentence. A paragraph rarely ends
+// with a full line.
+bool PdfLayout::begins_elsewhere(const PdfLine& line) const
+{
+    constexpr size_t enough = 5; // lines, to know where they end
+    return last_lines_ < enough || last_ends_early(line) || is_indented(line);
+}
+
+// The mark of an item is where a line begins by chance if it had no room in the line before, and follows on no
+// other.
+bool PdfLayout::begins_lettered_item(const PdfLine& line) const
+{
+    const std::string_view letter = letter_of_item(line.text);
+    if (letter.empty() || !line.is_measured() || !last_.is_measured() || is_elsewhere(line)) return false;
+    const bool is_first = letter == "a" || letter == "i";
+    return is_next_letter(letter_of_item(text_), letter) || last_ends_early(line) ||
+           (is_first && line.left > last_.left + 0.8 * height_);
 }
 
 // Whether the line is not part of the open heading. A heading from the outline may have several lines, which
@@ -354,26 +531,28 @@ bool PdfLayout::begins_after_heading(const PdfLine& line) const
         const std::string title = letters_of(title_), both = letters_of(text_) + letters_of(line.text);
         return !title.ends_with(both) && !title.starts_with(both);
     }
-    const double larger = std::max(line.height(), last_.height()),
-                 smaller = std::min(line.height(), last_.height());
-    const bool is_elsewhere =
-        !new_pages_.empty() || line.top < last_.top - height_ || column_of(line) != last_column_;
-    return is_elsewhere || larger > 1.15 * smaller || line.top - last_.top > 2 * larger;
+    const double larger = std::max(sizes_.of(line), sizes_.of(last_)),
+                 smaller = std::min(sizes_.of(line), sizes_.of(last_));
+    return is_elsewhere(line) || !sizes_.is_larger(line) || larger > 1.15 * smaller ||
+           line.top - last_.top > 2 * larger;
 }
 
+// A line in slightly larger letters is a heading if it is short, and the page has smaller ones.
 int PdfLayout::guessed_level(const PdfLine& line) const
 {
-    constexpr double larger = 1.4, much_larger = 1.9;
-    constexpr size_t longest = 120;
-    if (has_outline_ || line.text.size() > longest || ends_sentence(line.text)) return 0;
-    if (std::ranges::none_of(line.text, is_letter_or_digit)) return 0;
-    return line.height() > much_larger * height_ ? 1 : line.height() > larger * height_ ? 2 : 0;
+    constexpr double much_larger = 1.4, larger = 1.1;
+    if (has_outline_) return 0;
+    const double size = sizes_.of(line);
+    const bool is_clear = size > much_larger * letters_ || (size > larger * letters_ && is_short(line));
+    return is_clear ? sizes_.heading_level(line) : 0;
 }
 
 void PdfLayout::begin_block(const PdfLine& line, const SectionMark* section)
 {
+    const bool is_item = begins_item(line.text) || begins_lettered_item(line);
     end_block();
     write_waiting_sections();
+    is_item_ = is_item;
     level_ = section ? section->level : guessed_level(line);
     title_ = section ? section->title : "";
     begin_pages_in_block();
@@ -394,7 +573,7 @@ void PdfLayout::join(const PdfLine& line)
                is_small_letter(text_[text_.size() - 2])) {
         text_.pop_back();
     } else {
-        text_ += level_ == 0 && (last_is_short_ || has_leaders(text_)) ? '\n' : ' ';
+        text_ += level_ == 0 && (last_ends_early(line) || has_leaders(text_)) ? '\n' : ' ';
     }
     begin_pages_in_block();
     text_ += line.text;

@@ -6,30 +6,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/reader/letter_sizes.h"
+#include "app/reader/pdf_page.h"
 #include "app/reader/text_writer.h"
 
 namespace palimpsest::reader {
 
-struct PdfLine {
-    std::string text;        // UTF-8
-    bool is_divided = false; // its last word continues in the next line; `text` lacks the hyphen
-    // In points, from the page's top left corner. 0 if they are not known.
-    double left = 0, top = 0, right = 0, bottom = 0;
-
-    double height() const { return bottom - top; }
-    double middle() const { return (left + right) / 2; }
-    bool is_measured() const { return right > left && bottom > top; }
-};
-
-struct PdfPage {
-    int number = 0;                    // from 0
-    std::string label;                 // as printed: "xii", "217"
-    double width = 0, height = 0;      // points
-    std::vector<PdfLine> lines;        // in the order of the file
-    std::vector<SectionMark> sections; // of the document's outline that begin here
-};
-
-// The first and last lines of pages that say the same on pages near to one another, but for numbers.
+// The first and last lines of pages that say the same on pages near to one another, but for numbers, and the number
+// of the page at its end.
 class RunningHeads {
 public:
     void count(const std::vector<std::string>& lines); // of every page, in order
@@ -46,8 +30,12 @@ private:
 // order of the file.
 class PdfLayout {
 public:
-    // Without an outline, lines in larger letters are headings.
-    PdfLayout(bool has_outline, TextWriter& writer) : has_outline_(has_outline), writer_(writer) {}
+    // Without an outline, lines in larger letters are headings. `sizes` must outlive this, and be decided before
+    // the first page is written.
+    PdfLayout(bool has_outline, const LetterSizes& sizes, TextWriter& writer)
+        : has_outline_(has_outline), sizes_(sizes), writer_(writer)
+    {
+    }
 
     void write(const PdfPage& page); // without running heads
     void finish();                   // after the last page
@@ -55,15 +43,30 @@ public:
 private:
     struct Column {
         double left = 0, right = 0;
+        size_t lines = 0;
+    };
+    // How a line stands to those around it.
+    struct Place {
+        double edge = 0;       // where the text around it ends on the right
+        bool is_apart = false; // farther below the last line than it is usual there
     };
 
     void measure(const PdfPage& page);
     void measure_column(size_t column, const PdfPage& page);
     size_t column_of(const PdfLine& line) const;
     bool is_short(const PdfLine& line) const;
-    void add(const PdfLine& line, const SectionMark* section);
+    std::vector<Place> places_of(const std::vector<PdfLine>& lines) const;
+    bool follow(const PdfLine& before, const PdfLine& line) const;
+    void set_edge(const std::vector<PdfLine>& lines, size_t begin, size_t end, std::vector<Place>& places) const;
+    void add(const PdfLine& line, const Place& place, const SectionMark* section);
+    void add_beside(const PdfLine& line);
     bool goes_on_beside(const PdfLine& line) const;
-    bool begins_block(const PdfLine& line) const;
+    bool is_elsewhere(const PdfLine& line) const;
+    bool last_ends_early(const PdfLine& line) const;
+    bool is_indented(const PdfLine& line) const;
+    bool begins_block(const PdfLine& line, const Place& place) const;
+    bool begins_elsewhere(const PdfLine& line) const;
+    bool begins_lettered_item(const PdfLine& line) const;
     bool begins_after_heading(const PdfLine& line) const;
     int guessed_level(const PdfLine& line) const;
     void begin_block(const PdfLine& line, const SectionMark* section);
@@ -73,17 +76,21 @@ private:
     void begin_pages_in_block();
 
     bool has_outline_;
+    const LetterSizes& sizes_;
     TextWriter& writer_;
-    double middle_ = 0;                  // of a page of two columns; 0: it has one
-    Column columns_[3];                  // all of the page, its left and its right column
-    double leading_ = 0, height_ = 0;    // usual distance of two lines, and their height
-    size_t usual_bytes_ = 0;             // of a line
-    std::string text_;                   // of the block that is open
-    std::vector<PageMark> pages_;        // that begin in it
-    std::vector<std::string> new_pages_; // labels of pages of which nothing was written yet
-    PdfLine last_;                       // line of the block
-    size_t last_column_ = 0;
+    double middle_ = 0;                       // of a page of two columns; 0: it has one
+    Column columns_[3];                       // all of the page, its left and its right column
+    double leading_ = 0, height_ = 0;         // usual distance of two lines, and their height
+    double letters_ = 0;                      // their usual size; 0: not known
+    size_t usual_bytes_ = 0;                  // of a line
+    std::string text_;                        // of the block that is open
+    std::vector<PageMark> pages_;             // that begin in it
+    std::vector<std::string> new_pages_;      // labels of pages of which nothing was written yet
+    PdfLine last_;                            // line of the block
+    size_t last_column_ = 0, last_lines_ = 0; // lines of that column
+    double last_edge_ = 0;                    // as in Place
     bool last_is_short_ = false;
+    bool is_item_ = false;             // the block is an item of a list
     int level_ = 0;                    // of the heading that is open; 0: none
     std::string title_;                // of the outline, that it belongs to
     std::vector<SectionMark> waiting_; // sections without a heading, for the next block

@@ -65,13 +65,18 @@ std::string laid_out(const std::vector<Page>& pages, bool has_outline = true)
                 lines.push_back(line.text);
             heads.count(lines);
         }
-        PdfLayout layout(has_outline, writer);
+        LetterSizes sizes;
+        std::vector<PdfPage> without;
         for (size_t i = 0; i < pages.size(); ++i) {
-            PdfPage without = pages[i].get();
-            without.number = static_cast<int>(i);
-            heads.remove(without);
-            layout.write(without);
+            without.push_back(pages[i].get());
+            without.back().number = static_cast<int>(i);
+            heads.remove(without.back());
+            sizes.count(without.back());
         }
+        sizes.decide();
+        PdfLayout layout(has_outline, sizes, writer);
+        for (const PdfPage& page : without)
+            layout.write(page);
         layout.finish();
     });
 }
@@ -90,6 +95,64 @@ TEST_CASE("lines become paragraphs")
           "<1>" + full + "\n\n1. one\n\n2. two\n\n\xE2\x80\xA2 three");
     CHECK(laid_out({Page("1").line(full).line("short line").line("another").line(full)}) ==
           "<1>" + full + " short line\nanother\n" + full); // code or verse keeps its lines
+}
+
+TEST_CASE("a paragraph ends where the first word of the next line would have had room")
+{
+    const std::string nearly = "a line that is nearly that long.", begin = "<1>" + full + " " + full + " " + nearly;
+    const auto followed_by = [&](const std::string& line) {
+        return laid_out({Page("1").line(full).line(full).line(nearly).line(line).line("end.")});
+    };
+    CHECK(followed_by("I am the next line, of another block") ==
+          begin + "\n\nI am the next line, of another block end.");
+    CHECK(followed_by("Nevertheless this is the same block.") ==
+          begin + " Nevertheless this is the same block. end.");
+}
+
+TEST_CASE("a quotation with wider margins is one paragraph")
+{
+    CHECK(laid_out({Page("1")
+                        .line(full)
+                        .line(full + ".")
+                        .line(">a quotation that is farther")
+                        .line(">from the margins on either")
+                        .line(">side of it than other text")
+                        .line(">is.")
+                        .line(full)
+                        .line(full)
+                        .line("end.")}) ==
+          "<1>" + full + " " + full +
+              ".\n\na quotation that is farther from the margins on either side of it "
+              "than other text is.\n\n" +
+              full + " " + full + " end.");
+}
+
+TEST_CASE("a gap ends a stanza, and evenly spaced rows are one table")
+{
+    CHECK(laid_out({Page("1")
+                        .at("Roses are red and", left, 100)
+                        .at("violets are blue,", left, 112)
+                        .at("sugar is sweet", left, 124)
+                        .at("and so are you", left, 140)
+                        .at("as they say,", left, 152)
+                        .at(full, left, 190)}) ==
+          "<1>Roses are red and\nviolets are blue,\nsugar is sweet\n\nand so are you\nas they say,\n\n" + full);
+    Page table("1");
+    table.line(full).line(full).line("end.");
+    for (const auto& [row, y] : {std::pair("Larch 590", 150), {"Oak 720", 166}, {"Ash 690", 182}, {"Elm 560", 198}})
+        table.at(row, left, y);
+    for (int i = 0; i < 5; ++i)
+        table.at(full, left, 230 + 12 * i);
+    CHECK_THAT(laid_out({table}), Catch::Contains("end.\n\nLarch 590\nOak 720\nAsh 690\nElm 560\n\n" + full));
+}
+
+TEST_CASE("items may have letters, and words that look like them are none")
+{
+    const std::string roe = "the judges decided in the case of Roe", wade = "v. Wade that it holds for everyone.";
+    CHECK(laid_out({Page("1").line("These are two:").line("a. one").line("b. two.").line(roe).line(wade)}) ==
+          "<1>These are two:\n\na. one\n\nb. two.\n\n" + roe + " " + wade);
+    CHECK(laid_out({Page("1").line(full).line(">i. one").line(">ii. two").line("\xEF\x82\xB7 three").line(full)}) ==
+          "<1>" + full + "\n\ni. one\n\nii. two\n\n\xEF\x82\xB7 three\n" + full);
 }
 
 TEST_CASE("raised letters and other fonts go on in their line")
@@ -111,6 +174,12 @@ TEST_CASE("a paragraph goes on in the next column and on the next page")
     CHECK(text.find("\n\n") == std::string::npos);
     CHECK(text.ends_with("column <2>" + full + " ends."));
     CHECK(laid_out({Page("1").line(full + "."), Page("2").line(full)}) == "<1>" + full + ".\n\n<2>" + full);
+    // A sentence that ends with a full page rarely ends its paragraph.
+    Page page("1");
+    for (int i = 0; i < 5; ++i)
+        page.line(full);
+    CHECK_THAT(laid_out({page.line(full + "."), Page("2").line(full)}), Catch::EndsWith(". <2>" + full));
+    CHECK_THAT(laid_out({page.line("end."), Page("2").line(full)}), Catch::EndsWith("end.\n\n<2>" + full));
 }
 
 TEST_CASE("the first line of a paragraph is no running head, however often it comes again")
@@ -150,6 +219,12 @@ TEST_CASE("running heads and page numbers are left out")
             (i == 1 ? "<" : "\n\n<") + std::to_string(i) + ">" + full + " " + static_cast<char>('a' + i) + ".";
     }
     CHECK(laid_out(pages) == expected);
+    // The number of a page at its foot is known without other pages.
+    const auto foot = [](const std::string& number) {
+        return laid_out({Page("1").line(full).line("end.").at(number, 200, 580)});
+    };
+    CHECK(foot("1") == "<1>" + full + " end.");
+    CHECK(foot("7") == "<1>" + full + " end.\n\n7");
     // A chapter's title is its heading where the chapter begins, and the head of its other pages.
     std::vector<Page> chapter;
     for (int i = 1; i <= 4; ++i)
@@ -205,7 +280,8 @@ TEST_CASE("words that were divided are joined")
     pages[0].lines[1].is_divided = true;
     const auto text = [&] {
         return written([&](TextWriter& writer) {
-            PdfLayout layout(true, writer);
+            const LetterSizes sizes;
+            PdfLayout layout(true, sizes, writer);
             for (const PdfPage& page : pages)
                 layout.write(page);
             layout.finish();
@@ -225,12 +301,27 @@ TEST_CASE("lines whose place is not known are joined by their words")
                              "its end.", "another line that is as long as many"})
         page.lines.push_back({.text = line});
     CHECK(written([&](TextWriter& writer) {
-              PdfLayout layout(true, writer);
+              const LetterSizes sizes;
+              PdfLayout layout(true, sizes, writer);
               layout.write(page);
               layout.finish();
           }) == "<1>a line that is as long as every line and the next one that is as long too its end.\n\nanother "
                 "line that "
                 "is as long as many");
+}
+
+TEST_CASE("headings have the same levels on all pages")
+{
+    const auto chapter = [](const std::string& label, const std::string& title, double size) {
+        Page page(label);
+        page.at(title, left, 60, size);
+        for (int i = 0; i < 8; ++i)
+            page.line(full);
+        return page.line("end.");
+    };
+    CHECK_THAT(laid_out({chapter("1", "One", 16), chapter("2", "Two", 13), chapter("3", "Three", 16)}, false),
+               Catch::Contains("<1>{1 One}") && Catch::Contains("<2>{2 Two}") && Catch::Contains("<3>{1 Three}"));
+    CHECK_THAT(laid_out({chapter("1", "One", 13)}, false), Catch::Contains("{1 One}"));
 }
 
 TEST_CASE("without an outline, large letters are headings")
