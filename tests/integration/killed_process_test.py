@@ -2,50 +2,28 @@
 """Kills processes at chosen and at random moments: acknowledged work is kept, and resuming gives the same bits.
 Usage: killed_process_test.py PALIMPSEST MODEL_FIXTURES      (PALIMPSEST_TEST_LEVEL=full: more kills, for a release)
 
-For a chosen moment, strace kills the program just before its n-th write. The write-ahead log shows whether the kill
-fell inside a transaction: it then has frames after the last commit."""
-import collections
+For a chosen moment, the program is killed just before its n-th write. The write-ahead log shows whether the kill fell
+inside a transaction: it then has frames after the last commit."""
 import json
 import os
 import random
-import re
-import shutil
 import signal
 import struct
 import subprocess
 import time
 import unittest
 
+from kill_points import KillPoint, NO_STRACE, can_kill, kill_at, kill_points, spread
 from patience import PATIENCE
 from session_harness import FULL, PROGRAM, SMALL, ProgramTest, events_of, run, text
 
-CALL = re.compile(r"^\d+ +(pwrite64|fdatasync|fsync|write)\((\d+)<([^>]*)>(.*)")
-WRITES = "pwrite64,fdatasync,fsync"
+WRITES = ("pwrite64", "fdatasync", "fsync")
 CUT = "\ufffd"  # an answer may end within a character, which is shown only once the answer has been saved
 
 
-class Write:
-    """The count-th call of its kind: the path it wrote to, and whether reading had begun."""
-
-    def __init__(self, call, count, path, reading):
-        self.call, self.count, self.path, self.reading = call, count, path, reading
-
-
-def writes_in(log):
-    """All writes to files, counted per kind of call, as strace counts injections."""
-    found, counts, reading = [], collections.Counter(), False
-    with open(log) as lines:
-        for line in lines:
-            match = CALL.match(line)
-            if not match:
-                continue
-            call, descriptor, path, rest = match.groups()
-            if call == "write":
-                reading = reading or descriptor == "2" and '{\\"event\\":\\"progress\\"' in rest
-            else:
-                counts[call] += 1
-                found.append(Write(call, counts[call], path, reading))
-    return found
+def reading_begins(points):
+    """Where the first progress is reported."""
+    return next(i for i, p in enumerate(points) if p.name == "write" and '{\\"event\\":\\"progress\\"' in p.arguments)
 
 
 def inside_transactions(writes):
@@ -54,16 +32,12 @@ def inside_transactions(writes):
     log is used again, older bytes stand in its place, and only the checksum tells that the frame is incomplete."""
     inside, group = [], []
     for write in writes:
-        if write.path.endswith("-wal") and write.call == "pwrite64":
+        if write.path.endswith("-wal") and write.name == "pwrite64":
             group.append(write)
         elif write.path.endswith("-wal"):
             inside += group[1:-1]
             group = []
     return inside
-
-
-def spread(things, count):
-    return [things[i * len(things) // count] for i in range(count)] if things else []
 
 
 def uncommitted_frames(wal):
@@ -97,11 +71,6 @@ class KilledReadingTest(ProgramTest):
         # Interval 0 stores a checkpoint at every opportunity, so that their positions do not depend on the clock.
         return ["read", self.book, "--session", "s", "--db", database, *SMALL, "--checkpoint-seconds", "0", "--events"]
 
-    def strace(self, log, *more):
-        # LeakSanitizer uses ptrace, so it fails in a process that strace traces.
-        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
-        return ["strace", "-f", "-y", "-s", "40", "-qq", "-o", log, "-e", "trace=write," + WRITES, *more]
-
     def kept(self, database):
         return self.document("inspect", "--session", "s", "--db", database)["heads"]
 
@@ -124,31 +93,26 @@ class KilledReadingTest(ProgramTest):
         self.run_command("sessions", "verify", "s", "--db", database)
         self.assert_sound(database)
 
+    @unittest.skipUnless(can_kill(), NO_STRACE)
     def test_a_reading_killed_at_a_chosen_write_resumes_bit_for_bit(self):
-        if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
-            self.skipTest("strace is not there, or not allowed")
-        whole, log = os.path.join(self.folder, "whole.db"), os.path.join(self.folder, "trace")
-        traced = subprocess.run(self.strace(log) + [PROGRAM, *self.read(whole)], capture_output=True, timeout=PATIENCE,
-                                env=self.traced, check=True)
-        states = [e["tokens_seen"] for e in events_of(traced.stderr) if e["event"] == "checkpoint"]
+        whole = os.path.join(self.folder, "whole.db")
+        points, said = kill_points([PROGRAM, *self.read(whole)], self.environment)
+        states = [e["tokens_seen"] for e in events_of(said.encode()) if e["event"] == "checkpoint"]
         self.assertGreaterEqual(len(states), 2)
         interval = max(after - before for before, after in zip([0] + states, states))
         self.whole_state, self.whole_faded = self.state("s", whole), self.faded_bytes("s", whole)
         self.whole_kept, self.whole_answer = self.kept(whole), self.answer(whole)
 
-        writes = writes_in(log)
+        writes = [p for p in points if p.name in WRITES]
+        reading = points[reading_begins(points):]
         inside = inside_transactions(writes)
         others = [w for w in writes if w not in inside]
-        chosen = (spread([w for w in inside if w.reading], 12 if FULL else 5) +
-                  spread([w for w in inside if not w.reading], 4 if FULL else 1) + spread(others, 4 if FULL else 2))
+        chosen = (spread([w for w in inside if w in reading], 12 if FULL else 5) +
+                  spread([w for w in inside if w not in reading], 4 if FULL else 1) + spread(others, 4 if FULL else 2))
         proved, most_again = 0, 0
         for moment in chosen:
-            database = os.path.join(self.folder, "%s %d.db" % (moment.call, moment.count))
-            kill = ["-e", "inject=%s:signal=SIGKILL:when=%d" % (moment.call, moment.count)]
-            killed = subprocess.run(self.strace(os.devnull, *kill) + [PROGRAM, *self.read(database)],
-                                    capture_output=True, timeout=PATIENCE, env=self.traced)
-            self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), database)
-            said = events_of(killed.stderr)
+            database = os.path.join(self.folder, "%s.db" % moment)
+            said = events_of(kill_at(moment, [PROGRAM, *self.read(database)], self.environment).encode())
             torn = uncommitted_frames(database + "-wal") > 0
             proved += torn and last_seen(said, "progress") > 0  # once reading has begun, only checkpoints are written
             restored = self.restored_tokens(database)
@@ -165,18 +129,14 @@ class KilledReadingTest(ProgramTest):
         print("%d kills at chosen writes, %d proved to be inside a state's transaction; at most %d tokens read twice, "
               "interval %d" % (len(chosen), proved, most_again, interval))
 
+    @unittest.skipUnless(can_kill(), NO_STRACE)
     def test_a_kill_while_the_database_is_created_leaves_no_session(self):
         """The database then has no sessions, and the next writer starts anew."""
-        if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
-            self.skipTest("strace is not there, or not allowed")
         small = self.file("small.txt", text(24, 1))
         for count in range(1, 15):
             database = os.path.join(self.folder, "%d.db" % count)
             read = ["read", small, "--session", "s", "--db", database, *SMALL]
-            kill = ["-e", "inject=pwrite64:signal=SIGKILL:when=%d" % count]
-            killed = subprocess.run(self.strace(os.devnull, *kill) + [PROGRAM, *read], capture_output=True, timeout=PATIENCE,
-                                    env=self.traced)
-            self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL))
+            kill_at(KillPoint("pwrite64", count), [PROGRAM, *read], self.environment)
             self.assertEqual(self.restored_tokens(database), 0)
             self.run_command(*read)
             self.assertGreater(self.restored_tokens(database), 0)

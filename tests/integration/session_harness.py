@@ -14,6 +14,7 @@ import termios
 import time
 import unittest
 
+from kill_points import can_kill, traced
 from own_environment import own_environment
 from patience import PATIENCE, wait_until
 
@@ -219,9 +220,8 @@ class SessionTest(ProgramTest):
         return self.document("inspect", "--session", session)["heads"]
 
     def traces(self):
-        # LeakSanitizer uses ptrace, so it fails in a process that strace traces.
-        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
-        return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
+        self.traced = traced(self.environment)
+        return can_kill()
 
 
 def run(name):
