@@ -344,6 +344,14 @@ private:
     RowIds sessions_, documents_, messages_, snapshots_, blocks_;
 };
 
+// An error of the unfinished copy, as one of the file that the user has named.
+Error with_file_name(const Error& error, const fs::path& part, const fs::path& file)
+{
+    const Text& subject = error.subject();
+    if (subject != Text::escaped(part.string()) && subject != Text::escaped(part.string() + ".lock")) return error;
+    return {error.kind(), error.code(), Text::escaped(file.string()), error.text(), error.remedy(), error.offset()};
+}
+
 } // namespace
 
 void require_absent(const fs::path& file)
@@ -374,6 +382,9 @@ void export_session(Database& database, int64_t session, const fs::path& file)
         clean();
         throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
                     Text("it cannot be written"), Text("check the folder and its permissions"));
+    } catch (const Error& error) {
+        clean();
+        throw with_file_name(error, part, file);
     } catch (...) {
         clean();
         throw;

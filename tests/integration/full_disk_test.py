@@ -124,7 +124,8 @@ class FullDiskTest(ProgramTest):
         code = re.search(r"\[(PAL-[A-Z]+-\d+)\]$", errors[0])
         self.assertTrue(code, errors[0])
         self.assertIn((result.returncode, code[1]), REFUSALS, (stage, free, said))
-        sentence = errors[0].replace(self.disk, "DISK").replace("palimpsest: ", "")
+        self.assertNotIn(".part", errors[0], "a file that the user has not named")
+        sentence = errors[0].removeprefix("palimpsest: ").replace(self.disk, "DISK")
         self.outcomes.append((stage, result.returncode, sentence))
 
     def sweep(self, stage, *command, stdin=b"", made=None, database=True):
