@@ -183,6 +183,19 @@ void keep_newest(const std::vector<fs::path>& files, size_t count)
         fs::remove(files[i], ignored);
 }
 
+// The weekly backup is a hard link to the daily one. If the file system has no hard links, there are only daily
+// ones.
+void keep_weekly(const fs::path& database, const fs::path& daily, std::chrono::sys_days today)
+{
+    const auto weeklies = backups_of(database, "weekly");
+    if (!weeklies.empty() && weeklies.back() > dated_backup(database, "weekly", today - std::chrono::days(7)))
+        return;
+    std::error_code unknown;
+    fs::create_hard_link(daily, dated_backup(database, "weekly", today), unknown);
+    keep_newest(backups_of(database, "weekly"), 1);
+    sync_to_disk(backup_folder(database));
+}
+
 // Requires free space of twice the content's size plus 64 MiB.
 void check_space(SQLite::Database& db, const fs::path& folder)
 {
@@ -217,20 +230,17 @@ void back_up_daily(SQLite::Database& db, const fs::path& database, std::chrono::
 {
     const fs::path daily = dated_backup(database, "daily", today);
     std::error_code unknown;
-    if (fs::exists(daily, unknown)) return;
-    if (db.execAndGet("SELECT NOT EXISTS(SELECT 1 FROM sessions) AND NOT EXISTS(SELECT 1 FROM documents)").getInt())
-        return;
-    check_space(db, fs::absolute(database).parent_path());
-    make(db, daily, copy_without_states);
-    const auto dailies = backups_of(database, "daily"), weeklies = backups_of(database, "weekly");
-    if (weeklies.empty() || weeklies.back() <= dated_backup(database, "weekly", today - std::chrono::days(7))) {
-        // The weekly backup is a hard link to the daily one. If the file system has no hard links, there are only
-        // daily ones.
-        fs::create_hard_link(daily, dated_backup(database, "weekly", today), unknown);
-        keep_newest(backups_of(database, "weekly"), 1);
+    if (!fs::exists(daily, unknown)) {
+        if (db.execAndGet("SELECT NOT EXISTS(SELECT 1 FROM sessions) AND NOT EXISTS(SELECT 1 FROM documents)")
+                .getInt())
+            return;
+        check_space(db, fs::absolute(database).parent_path());
+        remove_unfinished_backups(database);
+        make(db, daily, copy_without_states);
     }
-    keep_newest(dailies, 3);
-    sync_to_disk(backup_folder(database));
+    // Also if today's backup is there: the program may have been killed just after it.
+    keep_weekly(database, daily, today);
+    keep_newest(backups_of(database, "daily"), 3);
 }
 
 } // namespace palimpsest::storage

@@ -18,8 +18,9 @@ void sync_to_disk(const std::filesystem::path& path);
 void back_up(SQLite::Database& db, const std::filesystem::path& to);
 
 // Writes the backup of the day: text, sessions and settings, without snapshots. Does nothing if the database is
-// empty or today's backup exists. Keeps three daily backups and one weekly one. Throws like back_up, and Error
-// (Resources, PAL-DISK-01) if there is too little space to start.
+// empty or today's backup exists. Keeps three daily backups and one weekly one, and removes unfinished ones.
+// REQUIRES: the caller owns the database. Throws like back_up, and Error (Resources, PAL-DISK-01) if there is too
+// little space to start.
 void back_up_daily(SQLite::Database& db, const std::filesystem::path& database, std::chrono::sys_days today);
 
 } // namespace palimpsest::storage

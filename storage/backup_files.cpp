@@ -11,6 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* backup_kinds[] = {"before-schema", "weekly", "daily"};
+
 std::string prefix(const fs::path& database, const char* kind)
 {
     return database.stem().string() + "-" + kind + "-";
@@ -46,7 +48,7 @@ fs::path dated_backup(const fs::path& database, const char* kind, std::chrono::s
 std::vector<fs::path> backups_of(const fs::path& database)
 {
     std::vector<fs::path> all;
-    for (const char* kind : {"before-schema", "weekly", "daily"})
+    for (const char* kind : backup_kinds)
         for (const fs::path& file : backups_of(database, kind))
             all.push_back(file);
     const auto written = [](const fs::path& file) {
@@ -88,9 +90,21 @@ std::vector<UnusedFile> unused_files(const fs::path& database)
     return files;
 }
 
+void remove_unfinished_backups(const fs::path& database)
+{
+    std::error_code ignored;
+    for (const UnusedFile& file : unused_files(database)) {
+        const std::string name = file.path.filename().string();
+        const bool is_backup = std::ranges::any_of(
+            backup_kinds, [&](const char* kind) { return name.starts_with(prefix(database, kind)); });
+        if (is_backup && file.path.parent_path() == backup_folder(database)) fs::remove(file.path, ignored);
+    }
+}
+
 void remove_backups(const fs::path& database)
 {
     std::error_code ignored;
+    remove_unfinished_backups(database);
     for (const fs::path& file : backups_of(database))
         fs::remove(file, ignored);
 }

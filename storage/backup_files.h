@@ -31,7 +31,9 @@ struct UnusedFile {
     uint64_t bytes;
 };
 std::vector<UnusedFile> unused_files(const std::filesystem::path& database); // by path
-// Called on permanent deletion, because backups contain the deleted content.
+// Removes what a program that was killed while it made a backup has left. REQUIRES: the caller owns the database.
+void remove_unfinished_backups(const std::filesystem::path& database);
+// Called on permanent deletion, because backups, finished or not, contain the deleted content.
 void remove_backups(const std::filesystem::path& database);
 // The remedy of the Error about a damaged database.
 Text restoring_advice(const std::filesystem::path& database);

@@ -3,6 +3,7 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/clock.h"
+#include "storage/settings.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -15,16 +16,37 @@ try {
     return error;
 }
 
+constexpr const char* erasure_mark = "erasing";
+
+void erase_traces(Database& database)
+{
+    if (!database.in_memory()) remove_backups(database.file());
+    database.shrink();
+    Settings(database).remove(erasure_mark);
+}
+
 } // namespace
 
 std::optional<Error> erase(Database& database, const std::function<void()>& remove)
 {
     database.guarded([&] { database.sql().exec("PRAGMA secure_delete = ON"); });
-    database.transaction(remove);
+    database.transaction([&] {
+        remove();
+        mark_erasure(database);
+    });
     database.guarded([&] { database.sql().exec("PRAGMA secure_delete = FAST"); });
-    if (!database.in_memory()) remove_backups(database.file());
-    database.shrink();
+    erase_traces(database);
     return back_up_now(database);
+}
+
+void mark_erasure(Database& database)
+{
+    Settings(database).set(erasure_mark, "");
+}
+
+void finish_erasure(Database& database)
+{
+    if (Settings(database).get(erasure_mark)) erase_traces(database);
 }
 
 } // namespace palimpsest::storage

@@ -14,4 +14,11 @@ namespace palimpsest::storage {
 // removed.
 std::optional<Error> erase(Database& database, const std::function<void()>& remove);
 
+// Notes in the current transaction that something is deleted for good, so that the next owner finishes it if this
+// program is killed. erase() does this itself.
+void mark_erasure(Database& database);
+// Finishes what a killed program has begun: the rows are gone, the free pages, log and backups are not. Without
+// effect otherwise. REQUIRES: the caller owns the database. Throws Error as Database::guarded.
+void finish_erasure(Database& database);
+
 } // namespace palimpsest::storage

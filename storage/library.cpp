@@ -120,16 +120,17 @@ void Library::keep(int64_t document)
 
 std::optional<Error> Library::stop_keeping(std::span<const int64_t> documents)
 {
+    const std::string unused = std::string("complete = 1 AND ") + is_unused_document;
+    bool has_unused = false;
     db_.transaction([&] {
         for (const int64_t document : documents) {
             auto remove = db_.statement("DELETE FROM library WHERE document = ?");
             remove.bind(1, document);
             remove.exec();
         }
-    });
-    const std::string unused = std::string("complete = 1 AND ") + is_unused_document;
-    const bool has_unused = db_.guarded([&] {
-        return db_.sql().execAndGet("SELECT EXISTS(SELECT 1 FROM documents WHERE " + unused + ")").getInt() != 0;
+        has_unused =
+            db_.sql().execAndGet("SELECT EXISTS(SELECT 1 FROM documents WHERE " + unused + ")").getInt() != 0;
+        if (has_unused) mark_erasure(db_); // the next owner would delete them, but not for good
     });
     if (!has_unused) return std::nullopt;
     return erase(db_, [&] { delete_documents(db_, unused); });

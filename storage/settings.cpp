@@ -23,4 +23,13 @@ void Settings::set(const std::string& key, const std::string& value)
     });
 }
 
+void Settings::remove(const std::string& key)
+{
+    db_.in_transaction([&] {
+        auto removed = db_.statement("DELETE FROM settings WHERE key = ?");
+        removed.bind(1, key);
+        removed.exec();
+    });
+}
+
 } // namespace palimpsest::storage

@@ -14,6 +14,7 @@ public:
 
     std::optional<std::string> get(const std::string& key);
     void set(const std::string& key, const std::string& value);
+    void remove(const std::string& key); // without effect if it is not set
 
 private:
     Database& db_;

@@ -3,6 +3,7 @@
 #include "kernels/base/error.h"
 #include "storage/backup.h"
 #include "storage/clock.h"
+#include "storage/erasure.h"
 #include "storage/session/listener.h"
 #include "storage/user_folders.h"
 
@@ -15,6 +16,14 @@ try {
     store.database.guarded([&] { back_up_daily(store.database.sql(), store.database.file(), today()); });
 } catch (const Error& error) {
     store.notices.push_back(Text("no backup was made today: {0}", sentence_of(error)));
+}
+
+// If it fails, the next start tries again.
+void erase_what_was_deleted(Store& store)
+try {
+    finish_erasure(store.database);
+} catch (const Error& error) {
+    store.notices.push_back(Text("what was deleted is not gone for good yet: {0}", sentence_of(error)));
 }
 
 } // namespace
@@ -39,6 +48,7 @@ std::unique_ptr<Store> open_store(const std::string& file, Database::Access acce
     if (access == Database::Access::Write) {
         store->snapshots.sweep();
         store->library.sweep();
+        erase_what_was_deleted(*store);
         back_up_today(*store);
         if (store->database.place() == Database::Place::Network)
             store->notices.push_back(Text("the sessions are on a network file system, which is slower and less "

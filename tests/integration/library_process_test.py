@@ -2,18 +2,15 @@
 """The library: folders of documents are stored once, listed, searched, read, exported and deleted.
 Usage: library_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import os
-import random
 import shutil
 import signal
 import sqlite3
-import subprocess
 import unittest
 
 from patience import PATIENCE
-from session_harness import FULL, MODEL, PROGRAM, SMALL, SessionTest, run, text
+from session_harness import MODEL, SMALL, SessionTest, run, text
 
 WITH_MODEL = ["--model", MODEL]
-CALLS = "pwrite64,fdatasync,fsync"
 
 
 class LibraryTest(SessionTest):
@@ -200,48 +197,6 @@ class LibraryTest(SessionTest):
         os.remove(pipe)
         self.assertEqual([d["added"] for d in self.library("add", self.books, *WITH_MODEL)["documents"]],
                          [False, False, True])
-
-    def test_an_addition_killed_at_any_write_loses_nothing_that_it_reported(self):
-        if not self.traces():
-            self.skipTest("strace is not there, or not allowed")
-        log = os.path.join(self.folder, "trace")
-        add = lambda database: [PROGRAM, "library", "add", self.books, *WITH_MODEL, "--db", database]
-        whole = os.path.join(self.folder, "whole.db")
-        subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=" + CALLS, *add(whole)], env=self.traced, check=True,
-                       capture_output=True, timeout=PATIENCE)
-        with open(log) as lines:
-            calls = [name for line in lines for name in CALLS.split(",") if (" " + name + "(") in line]
-        moments = [(name, number) for name in CALLS.split(",") for number in range(1, calls.count(name) + 1)]
-        self.assertGreater(len(moments), 20)
-        expected = self.contents(whole)
-        chosen = moments if FULL else random.Random(3).sample(moments, 20)
-        kept = 0
-        for name, number in chosen:
-            database = os.path.join(self.folder, "%s-%d.db" % (name, number))
-            kill = "inject=%s:signal=SIGKILL:when=%d" % (name, number)
-            killed = subprocess.run(["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=" + CALLS, "-e", kill,
-                                     *add(database)], env=self.traced, capture_output=True, timeout=PATIENCE)
-            self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), (name, number))
-            reported = killed.stderr.decode().count(": added")
-            there = 0 if not os.path.exists(database) or not reported else len(
-                [d for d in self.document("library", "list", "--db", database)["documents"] if d["in_library"]])
-            self.assertGreaterEqual(there, reported, (name, number))
-            kept += reported
-            self.run_command(*add(database)[1:])
-            self.assertEqual(self.contents(database), expected, (name, number))
-            self.assert_sound(database)
-        self.assertGreater(kept, 0)
-        print("%d kills at writes; %d documents that had been reported were there" % (len(chosen), kept))
-
-    def contents(self, database):
-        """What is stored, without row ids and times."""
-        rows = sqlite3.connect(database)
-        found = rows.execute("SELECT title, tokens, bytes, kind, idx, hash FROM documents JOIN document_blocks ON "
-                             "document = documents.id WHERE complete = 1 ORDER BY title, kind, idx").fetchall()
-        found.append(rows.execute("SELECT (SELECT count(*) FROM library), (SELECT count(*) FROM documents), "
-                                  "(SELECT count(*) FROM passages), (SELECT count(*) FROM sections)").fetchone())
-        rows.close()
-        return found
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/conversations.h"
+#include "storage/erasure.h"
 #include "storage/library.h"
 #include "storage/schema.h"
 #include "tests/support/catch.h"
@@ -144,6 +145,50 @@ TEST_CASE("Q15: a deleted session is in no backup, and a new backup of the rest 
     CHECK(why->code() == ErrorCode::InaccessibleFile);
     CHECK(Conversations(*scratch).list().size() == 1);
     CHECK(Conversations(*scratch).messages(last).size() == 1);
+}
+
+TEST_CASE("Q15: what a killed program has begun to delete for good, the next owner finishes once")
+{
+    ScratchDatabase scratch;
+    talk(*scratch, "one", "hello");
+    back_up_on(scratch, 0);
+    finish_erasure(*scratch);
+    CHECK(names(scratch.file()).size() == 2); // nothing was begun
+    scratch->transaction([&] { mark_erasure(*scratch); });
+    scratch.close();
+    scratch.open();
+    finish_erasure(*scratch);
+    CHECK(names(scratch.file()).empty());
+    back_up_on(scratch, 0);
+    finish_erasure(*scratch);
+    CHECK(names(scratch.file()).size() == 2);
+}
+
+TEST_CASE("Q11: what killed programs have left of backups is completed or removed")
+{
+    ScratchDatabase scratch;
+    const int64_t id = talk(*scratch, "one", "hello");
+    talk(*scratch, "two", "again");
+    back_up_on(scratch, 0);
+    const fs::path folder = backup_folder(scratch.file()), weekly = folder / "palimpsest-weekly-2026-11-20.db",
+                   part = folder / "palimpsest-daily-2026-11-19.db.part",
+                   given = folder / "palimpsest-mine.db.part";
+    fs::remove(weekly);
+    back_up_on(scratch, 0);
+    CHECK(fs::exists(weekly));
+
+    const auto leave_parts = [&] {
+        for (const fs::path& file : {part, fs::path(part.string() + "-journal"), given})
+            std::ofstream(file) << "hello";
+    };
+    leave_parts();
+    back_up_on(scratch, 1);
+    CHECK_FALSE(fs::exists(part));
+    CHECK_FALSE(fs::exists(part.string() + "-journal"));
+    CHECK(fs::exists(given)); // a backup that the user asked for may be under way
+    leave_parts();
+    CHECK_FALSE(Conversations(*scratch).remove(id).has_value());
+    CHECK_FALSE(fs::exists(part));
 }
 
 TEST_CASE("discarding an empty session changes no backup")
