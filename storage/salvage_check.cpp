@@ -1,61 +1,21 @@
 #include "storage/salvage_check.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "storage/clock.h"
 #include "storage/conversations.h"
-#include "storage/document_blocks.h"
 #include "storage/hash.h"
 #include "storage/library.h"
 #include "storage/message_witnesses.h"
-#include "storage/packing.h"
+#include "storage/salvage_queries.h"
 #include "storage/snapshots.h"
 
 namespace palimpsest::storage {
 namespace {
 
-constexpr int64_t most_block_bytes = 1 << 20;
-const std::string most_index = "2147483647";  // beyond it, an index is altered
-constexpr int64_t most_made_blocks = 1 << 10; // an index beyond such a gap is altered itself
-constexpr int64_t most_made_parts = 64;       // likewise, of a stream
-
-// Returns nullopt if it is damaged. REQUIRES: columns raw, hash, data.
-std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
-{
-    const int64_t bytes = block.getColumn(0).getInt64();
-    if (bytes < 0 || bytes > most_block_bytes) return std::nullopt;
-    std::vector<std::byte> raw(static_cast<size_t>(bytes));
-    const SQLite::Column data = block.getColumn(2);
-    if (!unpack(blob(data), raw) || hash64(raw) != block.getColumn(1).getInt64()) return std::nullopt;
-    return raw;
-}
-
-// What a block of lengths adds up to.
-struct Extent {
-    int64_t tokens = 0, bytes = 0;
-};
-Extent extent_of(std::span<const std::byte> lengths)
-{
-    Extent sum;
-    uint64_t length = 0;
-    int shift = 0;
-    for (const std::byte byte : lengths) {
-        const auto value = static_cast<uint64_t>(byte);
-        if (shift < 63) length |= (value & 0x7F) << shift;
-        shift += 7;
-        if (value & 0x80) continue;
-        ++sum.tokens;
-        sum.bytes += static_cast<int64_t>(std::min<uint64_t>(length, most_block_bytes));
-        length = 0;
-        shift = 0;
-    }
-    return sum;
-}
+constexpr int64_t most_made_parts = 64; // an index beyond such a gap is altered itself
 
 bool loads(Snapshots& snapshots, int64_t snapshot)
 try {
@@ -63,22 +23,6 @@ try {
     return true;
 } catch (const Error&) {
     return false;
-}
-
-bool is_size(int64_t number) // of a document
-{
-    return number >= 0 && number < int64_t{1} << 48;
-}
-
-int64_t count_of(const std::vector<RowSalvage::IndexEntry>& entries, int64_t value)
-{
-    return std::count_if(entries.begin(), entries.end(),
-                         [text = std::to_string(value)](const auto& entry) { return entry.value == text; });
-}
-
-std::string missing_name(const char* what, int64_t id)
-{
-    return std::string(what) + "-" + std::to_string(id);
 }
 
 } // namespace
@@ -95,16 +39,16 @@ std::vector<Loss> SalvageCheck::run()
         deleted_messages_ = settle_sessions(db_, known_messages_);
         return_sessions();
         make_lost_sessions();
-        make_lost_documents();
-        remove_empty_documents();
+        documents_.make_lost();
+        documents_.remove_empty();
     });
-    for (const int64_t document : numbers("SELECT id FROM documents"))
-        db_.transaction([&] { check_blocks(document); });
+    for (const int64_t document : numbers_of(db_, "SELECT id FROM documents"))
+        db_.transaction([&] { documents_.check(document); });
     for (const auto& [session, name] : session_names_)
         check_session(session);
     db_.transaction([&] {
         remove_orphans();
-        keep_unused_documents();
+        documents_.keep_unused();
     });
     check_rest();
     check_details();
@@ -128,9 +72,11 @@ void SalvageCheck::return_sessions()
 
 bool SalvageCheck::has_content(int64_t session)
 {
-    return number("SELECT EXISTS(SELECT 1 FROM stream WHERE session = ?1) OR EXISTS(SELECT 1 FROM messages WHERE "
-                  "session = ?1)",
-                  session) != 0;
+    return number_of(
+               db_,
+               "SELECT EXISTS(SELECT 1 FROM stream WHERE session = ?1) OR EXISTS(SELECT 1 FROM messages WHERE "
+               "session = ?1)",
+               session) != 0;
 }
 
 // A session whose row is gone is known by its name in the index, or by what was fed to it. Its options stay
@@ -138,7 +84,7 @@ bool SalvageCheck::has_content(int64_t session)
 void SalvageCheck::make_lost_sessions()
 {
     std::map<int64_t, std::string> lost;
-    for (const int64_t id : numbers("SELECT session FROM stream GROUP BY session HAVING count(*) > 1"))
+    for (const int64_t id : numbers_of(db_, "SELECT session FROM stream GROUP BY session HAVING count(*) > 1"))
         lost[id] = missing_name("session", id);
     for (const auto& [name, id] : known_sessions_)
         lost[id] = name;
@@ -153,171 +99,11 @@ void SalvageCheck::make_lost_sessions()
         return true;
     };
     for (const auto& [id, name] : lost)
-        if (number("SELECT count(*) FROM sessions WHERE id = ?", id) == 0 && !make(id, name) && has_content(id))
+        if (number_of(db_, "SELECT count(*) FROM sessions WHERE id = ?", id) == 0 && !make(id, name) &&
+            has_content(id))
             make(id, missing_name("session", id)); // another session has the name
     for (const SessionInfo& info : Conversations(db_).list())
         session_names_[info.id] = info.name;
-}
-
-void SalvageCheck::make_lost_documents()
-{
-    const char* used = "SELECT document FROM stream WHERE document NOT NULL UNION SELECT document FROM library";
-    for (const int64_t id : numbers(used)) {
-        const std::string title = missing_name("document", id);
-        auto insert = db_.statement(
-            "INSERT OR IGNORE INTO documents(id, title, source, tokenizer, bytes, words, tokens, "
-            "invalid_sequences, "
-            "nul_characters, created_ms, complete) VALUES(?1, ?2, '-', coalesce((SELECT model FROM stream JOIN "
-            "sessions "
-            "ON sessions.id = session WHERE document = ?1), ''), "
-            "(SELECT coalesce(sum(raw), 0) FROM document_blocks WHERE document = ?1 AND kind = 0), 0, "
-            "(SELECT coalesce(sum(raw), 0) / 4 FROM document_blocks WHERE document = ?1 AND kind = 1), 0, 0, 0, "
-            "1)");
-        insert.bind(1, id);
-        insert.bind(2, title);
-        if (insert.exec() > 0) document_losses_[id] = LostPart::DocumentEntry;
-        run("UPDATE documents SET complete = 1 WHERE id = ?", id);
-    }
-}
-
-// An entry without text that nothing uses was altered itself: its text belongs to another one.
-void SalvageCheck::remove_empty_documents()
-{
-    const char* empty =
-        "SELECT id FROM documents WHERE id NOT IN (SELECT document FROM document_blocks) AND id NOT "
-        "IN (SELECT document FROM stream WHERE document NOT NULL) AND id NOT IN (SELECT document "
-        "FROM library)";
-    for (const int64_t id : numbers(empty))
-        if (count_of(known_blocks_, id) == 0) run("DELETE FROM documents WHERE id = ?", id);
-}
-
-// What is stored of one kind of block.
-struct SalvageCheck::Blocks {
-    struct Block {
-        int64_t index, row, raw; // row: its rowid
-    };
-    std::vector<Block> intact;         // by index
-    std::vector<int64_t> missing;      // indices
-    std::vector<int64_t> damaged_rows; // rowids
-    int64_t end = 0, raw = 0;
-    int64_t tokens = 0, token_bytes = 0; // of blocks of lengths: what they are about
-
-    bool are_whole() const { return missing.empty() && damaged_rows.empty(); }
-    int64_t count() const { return static_cast<int64_t>(intact.size() + damaged_rows.size()); }
-    // All have the size of a full block, except the last one.
-    bool are_full(int64_t full) const
-    {
-        return std::all_of(intact.begin(), intact.end(), [&](const Block& block) {
-            return block.index + 1 == end ? block.raw > 0 && block.raw <= full : block.raw == full;
-        });
-    }
-    // Gives up blocks that have another size than in a whole of so many bytes.
-    void compare(int64_t bytes, int64_t full)
-    {
-        const int64_t blocks = bytes / full + (bytes % full > 0 ? 1 : 0);
-        for (const Block& block : intact)
-            if (block.index >= blocks || block.raw != std::min(full, bytes - block.index * full))
-                damaged_rows.push_back(block.row);
-        if (end < blocks) missing.push_back(end);
-    }
-    void give_up()
-    {
-        for (const Block& block : intact)
-            damaged_rows.push_back(block.row);
-        if (end == 0) missing.push_back(0);
-    }
-};
-
-SalvageCheck::Blocks SalvageCheck::blocks_of(int64_t document, DocumentBlock kind)
-{
-    Blocks blocks;
-    run("DELETE FROM document_blocks WHERE document = ? AND NOT idx BETWEEN 0 AND " + most_index, document);
-    auto query =
-        db_.statement("SELECT raw, hash, data, idx, rowid FROM document_blocks WHERE document = ? AND kind = ? "
-                      "ORDER BY idx");
-    query.bind(1, document);
-    query.bind(2, static_cast<int>(kind));
-    while (query.executeStep()) {
-        check_stop_();
-        const int64_t index = query.getColumn(3).getInt64(), row = query.getColumn(4).getInt64();
-        for (int64_t gap = blocks.end; gap < std::min(index, blocks.end + most_made_blocks); ++gap)
-            blocks.missing.push_back(gap);
-        blocks.end = index + 1;
-        const auto content = content_of(query);
-        if (!content) {
-            blocks.damaged_rows.push_back(row);
-            continue;
-        }
-        blocks.intact.push_back({.index = index, .row = row, .raw = static_cast<int64_t>(content->size())});
-        blocks.raw += blocks.intact.back().raw;
-        if (kind != DocumentBlock::Lengths) continue;
-        const Extent extent = extent_of(*content);
-        blocks.tokens += extent.tokens;
-        blocks.token_bytes += extent.bytes;
-    }
-    return blocks;
-}
-
-// An empty block with a checksum that no empty block has: whoever reads it finds it damaged.
-void SalvageCheck::make_damaged_block(int64_t document, DocumentBlock kind, int64_t index)
-{
-    auto insert = db_.statement("INSERT OR REPLACE INTO document_blocks(document, kind, idx, raw, hash, data) "
-                                "VALUES(?, ?, ?, 1, 0, x'')");
-    insert.bind(1, document);
-    insert.bind(2, static_cast<int>(kind));
-    insert.bind(3, index);
-    insert.exec();
-}
-
-// Blocks that fit each other correct the document's entry. Otherwise the entry says how large they are, so that a
-// block of another document is not taken for one of this.
-void SalvageCheck::check_blocks(int64_t document)
-{
-    constexpr int64_t full_text = text_block_bytes, full_ids = tokens_per_block * sizeof(engine::TokenId);
-    Blocks text = blocks_of(document, DocumentBlock::CleanText), ids = blocks_of(document, DocumentBlock::TokenIds),
-           lengths = blocks_of(document, DocumentBlock::Lengths),
-           starts = blocks_of(document, DocumentBlock::Starts);
-    const int64_t bytes = number("SELECT bytes FROM documents WHERE id = ?", document),
-                  tokens = number("SELECT tokens FROM documents WHERE id = ?", document),
-                  there = text.count() + ids.count() + lengths.count() + starts.count();
-    const bool has_entry = !document_losses_.contains(document);
-    const bool fit = count_of(known_blocks_, document) <= there && text.end > 0 && text.are_whole() &&
-                     ids.are_whole() && lengths.are_whole() && text.are_full(full_text) && ids.are_full(full_ids) &&
-                     ids.end == lengths.end && lengths.tokens == ids.raw / 4 && lengths.token_bytes == text.raw;
-    if (fit) {
-        auto correct = db_.statement("UPDATE documents SET bytes = ?, tokens = ? WHERE id = ?");
-        correct.bind(1, text.raw);
-        correct.bind(2, ids.raw / 4);
-        correct.bind(3, document);
-        correct.exec();
-    } else if (has_entry && is_size(bytes) && is_size(tokens)) {
-        text.compare(bytes, full_text);
-        ids.compare(tokens * 4, full_ids);
-        if (lengths.end != ids.end) lengths.missing.push_back(lengths.end);
-        if (ids.are_whole() && lengths.are_whole() && lengths.tokens != tokens) lengths.give_up();
-    } else {
-        text.give_up();
-        ids.give_up();
-        lengths.give_up();
-    }
-    if (!text.are_whole())
-        document_losses_[document] = LostPart::DocumentText;
-    else if (!ids.are_whole() || !lengths.are_whole())
-        document_losses_[document] = LostPart::DocumentTokens;
-    give_up(document, text, DocumentBlock::CleanText);
-    give_up(document, ids, DocumentBlock::TokenIds);
-    give_up(document, lengths, DocumentBlock::Lengths);
-    for (const int64_t row : starts.damaged_rows) // the lengths say the same
-        run("DELETE FROM document_blocks WHERE rowid = ?", row);
-}
-
-// Blocks that are missing are made, damaged.
-void SalvageCheck::give_up(int64_t document, const Blocks& blocks, DocumentBlock kind)
-{
-    for (const int64_t index : blocks.missing)
-        make_damaged_block(document, kind, index);
-    for (const int64_t row : blocks.damaged_rows)
-        run("UPDATE document_blocks SET raw = 1, hash = 0, data = x'' WHERE rowid = ?", row);
 }
 
 void SalvageCheck::check_session(int64_t session)
@@ -333,8 +119,8 @@ void SalvageCheck::check_session(int64_t session)
     std::set<int64_t> told;
     for (const StreamPart& part : Conversations(db_).stream(session))
         if (const StreamDocument* document = document_in(part))
-            if (const auto lost = document_losses_.find(document->id);
-                lost != document_losses_.end() && told.insert(document->id).second)
+            if (const auto lost = documents_.losses().find(document->id);
+                lost != documents_.losses().end() && told.insert(document->id).second)
                 lose(lost->second, session, Library(db_).get(document->id).title);
     for (const int64_t document : told)
         told_documents_.insert(document);
@@ -343,7 +129,7 @@ void SalvageCheck::check_session(int64_t session)
 // Leaves the place of a message, and nothing that could be taken for its text.
 void SalvageCheck::empty_message(int64_t message)
 {
-    const int64_t bytes = number("SELECT length(ids) FROM messages WHERE id = ?", message);
+    const int64_t bytes = number_of(db_, "SELECT length(ids) FROM messages WHERE id = ?", message);
     const std::vector<std::byte> ids(static_cast<size_t>(std::max<int64_t>(4, bytes - bytes % 4)));
     auto empty = db_.statement("UPDATE messages SET text = '', ids = ?, hash = ? WHERE id = ?");
     empty.bind(1, ids.data(), static_cast<int>(ids.size()));
@@ -355,12 +141,14 @@ void SalvageCheck::empty_message(int64_t message)
 
 void SalvageCheck::check_messages(int64_t session)
 {
-    run("UPDATE messages SET parent = NULL WHERE session = ?1 AND parent NOT NULL AND parent NOT IN "
-        "(SELECT id FROM messages WHERE session = ?1)",
-        session);
-    run("DELETE FROM read_again WHERE message IN (SELECT id FROM messages WHERE session = ?) AND "
-        "document NOT IN (SELECT id FROM documents)",
-        session);
+    run_for(db_,
+            "UPDATE messages SET parent = NULL WHERE session = ?1 AND parent NOT NULL AND parent NOT IN "
+            "(SELECT id FROM messages WHERE session = ?1)",
+            session);
+    run_for(db_,
+            "DELETE FROM read_again WHERE message IN (SELECT id FROM messages WHERE session = ?) AND "
+            "document NOT IN (SELECT id FROM documents)",
+            session);
     emptied_.clear();
     placeholders_.clear();
     const std::vector<Message> messages = Conversations(db_).messages(session);
@@ -376,10 +164,13 @@ void SalvageCheck::check_messages(int64_t session)
             continue;
         }
         if (is_placeholder(message)) placeholders_.insert(message.id);
-        run("UPDATE messages SET role = role <> 0, state = min(max(state, 0), 3) WHERE id = ?", message.id);
-        if (role != roles.end())
-            run("UPDATE messages SET role = " + std::to_string(static_cast<int>(role->second)) + " WHERE id = ?",
+        run_for(db_, "UPDATE messages SET role = role <> 0, state = min(max(state, 0), 3) WHERE id = ?",
                 message.id);
+        if (role != roles.end())
+            run_for(db_,
+                    "UPDATE messages SET role = " + std::to_string(static_cast<int>(role->second)) +
+                        " WHERE id = ?",
+                    message.id);
         empty_message(message.id);
     }
     const uint64_t known = static_cast<uint64_t>(count_of(known_messages_, session));
@@ -425,7 +216,7 @@ bool SalvageCheck::check_stream(int64_t session)
     int64_t last_message = 0;
     uint64_t lost_messages = 0;
     bool is_whole = true;
-    run("DELETE FROM stream WHERE session = ? AND NOT idx BETWEEN 0 AND " + most_index, session);
+    run_for(db_, "DELETE FROM stream WHERE session = ? AND NOT idx BETWEEN 0 AND " + most_salvaged_index, session);
     {
         auto query = db_.statement(
             "SELECT idx, tokens, document, message, length(ids), (SELECT tokens FROM documents WHERE id = "
@@ -492,7 +283,7 @@ void SalvageCheck::check_snapshots(int64_t session, bool stream_is_whole)
 void SalvageCheck::check_fade_record(int64_t session)
 {
     const bool has_gap =
-        number("SELECT count(*) <> coalesce(max(idx) + 1, 0) FROM fading WHERE session = ?", session);
+        number_of(db_, "SELECT count(*) <> coalesce(max(idx) + 1, 0) FROM fading WHERE session = ?", session);
     bool can_be_read = !has_gap;
     if (can_be_read) try {
             Conversations(db_).each_fade_record_block(session, [](const auto&) { return true; });
@@ -500,20 +291,20 @@ void SalvageCheck::check_fade_record(int64_t session)
             can_be_read = false;
         }
     if (can_be_read) return;
-    run("DELETE FROM fading WHERE session = ?", session);
+    run_for(db_, "DELETE FROM fading WHERE session = ?", session);
     lose(LostPart::FadeRecord, session);
 }
 
 void SalvageCheck::check_pins(int64_t session)
 {
-    const int64_t known =
-        std::max(count_of(known_pins_, session), number("SELECT count(*) FROM pins WHERE session = ?", session));
+    const int64_t known = std::max(count_of(known_pins_, session),
+                                   number_of(db_, "SELECT count(*) FROM pins WHERE session = ?", session));
     auto remove =
         db_.statement("DELETE FROM pins WHERE session = ? AND NOT (first >= 0 AND first < last AND last <= ?)");
     remove.bind(1, session);
     remove.bind(2, static_cast<int64_t>(tokens_of(Conversations(db_).stream(session))));
     remove.exec();
-    const int64_t left = number("SELECT count(*) FROM pins WHERE session = ?", session);
+    const int64_t left = number_of(db_, "SELECT count(*) FROM pins WHERE session = ?", session);
     if (left < known) lose(LostPart::Pin, session, {}, static_cast<uint64_t>(known - left));
 }
 
@@ -528,20 +319,12 @@ void SalvageCheck::check_rest()
         losses_.push_back(
             {.session = {}, .part = LostPart::Message, .name = {}, .count = static_cast<uint64_t>(unowned)});
     for (const auto& [key, row] : rows_.entries("settings", "sqlite_autoindex_settings_1", "key"))
-        if (number("SELECT count(*) FROM settings WHERE rowid = ?", row) == 0)
+        if (number_of(db_, "SELECT count(*) FROM settings WHERE rowid = ?", row) == 0)
             losses_.push_back({.session = {}, .part = LostPart::Setting, .name = key});
-    for (const auto& [document, part] : document_losses_)
+    for (const auto& [document, part] : documents_.losses())
         if (!told_documents_.contains(document) &&
-            number("SELECT count(*) FROM library WHERE document = ?", document) > 0)
+            number_of(db_, "SELECT count(*) FROM library WHERE document = ?", document) > 0)
             losses_.push_back({.session = {}, .part = part, .name = Library(db_).get(document).title});
-}
-
-// A document that no session is known to use any more would be deleted at the next start.
-void SalvageCheck::keep_unused_documents()
-{
-    run(std::string("INSERT INTO library(document, added_ms) SELECT id, ? FROM documents WHERE complete = 1 AND ") +
-            is_unused_document,
-        now_ms());
 }
 
 void SalvageCheck::remove_orphans()
@@ -557,7 +340,7 @@ void SalvageCheck::remove_orphans()
     for (auto orphans = find(); !orphans.empty(); orphans = find())
         for (const auto& [table, row] : orphans) {
             check_stop_();
-            run("DELETE FROM " + table + " WHERE rowid = ?", row);
+            run_for(db_, "DELETE FROM " + table + " WHERE rowid = ?", row);
             tables_with_orphans_.insert(table);
         }
     db_.remove_unreferenced_blocks();
@@ -574,29 +357,6 @@ void SalvageCheck::check_details()
 void SalvageCheck::lose(LostPart part, int64_t session, const std::string& name, uint64_t count)
 {
     losses_.push_back({.session = session_names_[session], .part = part, .name = name, .count = count});
-}
-
-int64_t SalvageCheck::number(const char* sql, int64_t parameter)
-{
-    auto query = db_.statement(sql);
-    query.bind(1, parameter);
-    return query.executeStep() ? query.getColumn(0).getInt64() : 0;
-}
-
-std::vector<int64_t> SalvageCheck::numbers(const char* sql)
-{
-    std::vector<int64_t> all;
-    auto query = db_.statement(sql);
-    while (query.executeStep())
-        all.push_back(query.getColumn(0).getInt64());
-    return all;
-}
-
-void SalvageCheck::run(const std::string& sql, int64_t parameter)
-{
-    auto statement = db_.statement(sql.c_str());
-    statement.bind(1, parameter);
-    statement.exec();
 }
 
 } // namespace palimpsest::storage

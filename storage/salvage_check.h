@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/database.h"
-#include "storage/document_blocks.h"
+#include "storage/document_salvage.h"
 #include "storage/loss.h"
 #include "storage/row_salvage.h"
 
@@ -21,7 +21,7 @@ public:
     // `rows`: where the rows of `database` come from; its indexes name some of those that are missing. `check_stop`
     // is called at every row that is compared, and may throw. The arguments must outlive this.
     SalvageCheck(Database& database, RowSalvage& rows, const std::function<void()>& check_stop)
-        : db_(database), rows_(rows), check_stop_(check_stop)
+        : db_(database), rows_(rows), check_stop_(check_stop), documents_(database, known_blocks_, check_stop)
     {
     }
 
@@ -35,13 +35,6 @@ private:
     void return_sessions();
     void make_lost_sessions();
     bool has_content(int64_t session);
-    void make_lost_documents();
-    void remove_empty_documents();
-    struct Blocks;
-    Blocks blocks_of(int64_t document, DocumentBlock kind);
-    void make_damaged_block(int64_t document, DocumentBlock kind, int64_t index);
-    void give_up(int64_t document, const Blocks& blocks, DocumentBlock kind);
-    void check_blocks(int64_t document);
     void check_session(int64_t session);
     void check_messages(int64_t session);
     bool check_stream(int64_t session); // false if parts are lost
@@ -53,17 +46,12 @@ private:
     void check_rest();
     void check_details();
     void remove_orphans();
-    void keep_unused_documents();
     void lose(LostPart part, int64_t session, const std::string& name = {}, uint64_t count = 1);
-    int64_t number(const char* sql, int64_t parameter);
-    std::vector<int64_t> numbers(const char* sql);
-    void run(const std::string& sql, int64_t parameter);
 
     Database& db_;
     RowSalvage& rows_;
     const std::function<void()>& check_stop_;
     std::map<int64_t, std::string> session_names_;
-    std::map<int64_t, LostPart> document_losses_;  // the worst of each
     std::set<int64_t> told_documents_;             // whose losses are told with a session
     std::map<int64_t, uint64_t> deleted_messages_; // by session
     // Of the session that is checked:
@@ -73,6 +61,7 @@ private:
     // What the indexes know: the values are sessions, or documents; of known_sessions_, names.
     std::vector<RowSalvage::IndexEntry> known_sessions_, known_blocks_, known_messages_, known_parts_,
         known_snapshots_, known_pins_;
+    DocumentSalvage documents_;
     std::vector<Loss> losses_;
 };
 

@@ -1,0 +1,232 @@
+#include "storage/document_salvage.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "storage/clock.h"
+#include "storage/hash.h"
+#include "storage/library.h"
+#include "storage/packing.h"
+#include "storage/salvage_queries.h"
+
+namespace palimpsest::storage {
+namespace {
+
+constexpr int64_t most_block_bytes = 1 << 20;
+constexpr int64_t most_made_blocks = 1 << 10; // an index beyond such a gap is altered itself
+
+// Returns nullopt if it is damaged. REQUIRES: columns raw, hash, data.
+std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
+{
+    const int64_t bytes = block.getColumn(0).getInt64();
+    if (bytes < 0 || bytes > most_block_bytes) return std::nullopt;
+    std::vector<std::byte> raw(static_cast<size_t>(bytes));
+    const SQLite::Column data = block.getColumn(2);
+    if (!unpack(blob(data), raw) || hash64(raw) != block.getColumn(1).getInt64()) return std::nullopt;
+    return raw;
+}
+
+// What a block of lengths adds up to.
+struct Extent {
+    int64_t tokens = 0, bytes = 0;
+};
+Extent extent_of(std::span<const std::byte> lengths)
+{
+    Extent sum;
+    uint64_t length = 0;
+    int shift = 0;
+    for (const std::byte byte : lengths) {
+        const auto value = static_cast<uint64_t>(byte);
+        if (shift < 63) length |= (value & 0x7F) << shift;
+        shift += 7;
+        if (value & 0x80) continue;
+        ++sum.tokens;
+        sum.bytes += static_cast<int64_t>(std::min<uint64_t>(length, most_block_bytes));
+        length = 0;
+        shift = 0;
+    }
+    return sum;
+}
+
+bool is_size(int64_t number) // of a document
+{
+    return number >= 0 && number < int64_t{1} << 48;
+}
+
+} // namespace
+
+void DocumentSalvage::make_lost()
+{
+    const char* used = "SELECT document FROM stream WHERE document NOT NULL UNION SELECT document FROM library";
+    for (const int64_t id : numbers_of(db_, used)) {
+        const std::string title = missing_name("document", id);
+        auto insert = db_.statement(
+            "INSERT OR IGNORE INTO documents(id, title, source, tokenizer, bytes, words, tokens, "
+            "invalid_sequences, "
+            "nul_characters, created_ms, complete) VALUES(?1, ?2, '-', coalesce((SELECT model FROM stream JOIN "
+            "sessions "
+            "ON sessions.id = session WHERE document = ?1), ''), "
+            "(SELECT coalesce(sum(raw), 0) FROM document_blocks WHERE document = ?1 AND kind = 0), 0, "
+            "(SELECT coalesce(sum(raw), 0) / 4 FROM document_blocks WHERE document = ?1 AND kind = 1), 0, 0, 0, "
+            "1)");
+        insert.bind(1, id);
+        insert.bind(2, title);
+        if (insert.exec() > 0) losses_[id] = LostPart::DocumentEntry;
+        run_for(db_, "UPDATE documents SET complete = 1 WHERE id = ?", id);
+    }
+}
+
+// An entry without text that nothing uses was altered itself: its text belongs to another one.
+void DocumentSalvage::remove_empty()
+{
+    const char* empty =
+        "SELECT id FROM documents WHERE id NOT IN (SELECT document FROM document_blocks) AND id NOT "
+        "IN (SELECT document FROM stream WHERE document NOT NULL) AND id NOT IN (SELECT document "
+        "FROM library)";
+    for (const int64_t id : numbers_of(db_, empty))
+        if (count_of(known_blocks_, id) == 0) run_for(db_, "DELETE FROM documents WHERE id = ?", id);
+}
+
+// What is stored of one kind of block.
+struct DocumentSalvage::Blocks {
+    struct Block {
+        int64_t index, row, raw; // row: its rowid
+    };
+    std::vector<Block> intact;         // by index
+    std::vector<int64_t> missing;      // indices
+    std::vector<int64_t> damaged_rows; // rowids
+    int64_t end = 0, raw = 0;
+    int64_t tokens = 0, token_bytes = 0; // of blocks of lengths: what they are about
+
+    bool are_whole() const { return missing.empty() && damaged_rows.empty(); }
+    int64_t count() const { return static_cast<int64_t>(intact.size() + damaged_rows.size()); }
+    // All have the size of a full block, except the last one.
+    bool are_full(int64_t full) const
+    {
+        return std::all_of(intact.begin(), intact.end(), [&](const Block& block) {
+            return block.index + 1 == end ? block.raw > 0 && block.raw <= full : block.raw == full;
+        });
+    }
+    // Gives up blocks that have another size than in a whole of so many bytes.
+    void compare(int64_t bytes, int64_t full)
+    {
+        const int64_t blocks = bytes / full + (bytes % full > 0 ? 1 : 0);
+        for (const Block& block : intact)
+            if (block.index >= blocks || block.raw != std::min(full, bytes - block.index * full))
+                damaged_rows.push_back(block.row);
+        if (end < blocks) missing.push_back(end);
+    }
+    void give_up()
+    {
+        for (const Block& block : intact)
+            damaged_rows.push_back(block.row);
+        if (end == 0) missing.push_back(0);
+    }
+};
+
+DocumentSalvage::Blocks DocumentSalvage::blocks_of(int64_t document, DocumentBlock kind)
+{
+    Blocks blocks;
+    run_for(db_, "DELETE FROM document_blocks WHERE document = ? AND NOT idx BETWEEN 0 AND " + most_salvaged_index,
+            document);
+    auto query =
+        db_.statement("SELECT raw, hash, data, idx, rowid FROM document_blocks WHERE document = ? AND kind = ? "
+                      "ORDER BY idx");
+    query.bind(1, document);
+    query.bind(2, static_cast<int>(kind));
+    while (query.executeStep()) {
+        check_stop_();
+        const int64_t index = query.getColumn(3).getInt64(), row = query.getColumn(4).getInt64();
+        for (int64_t gap = blocks.end; gap < std::min(index, blocks.end + most_made_blocks); ++gap)
+            blocks.missing.push_back(gap);
+        blocks.end = index + 1;
+        const auto content = content_of(query);
+        if (!content) {
+            blocks.damaged_rows.push_back(row);
+            continue;
+        }
+        blocks.intact.push_back({.index = index, .row = row, .raw = static_cast<int64_t>(content->size())});
+        blocks.raw += blocks.intact.back().raw;
+        if (kind != DocumentBlock::Lengths) continue;
+        const Extent extent = extent_of(*content);
+        blocks.tokens += extent.tokens;
+        blocks.token_bytes += extent.bytes;
+    }
+    return blocks;
+}
+
+// An empty block with a checksum that no empty block has: whoever reads it finds it damaged.
+void DocumentSalvage::make_damaged_block(int64_t document, DocumentBlock kind, int64_t index)
+{
+    auto insert = db_.statement("INSERT OR REPLACE INTO document_blocks(document, kind, idx, raw, hash, data) "
+                                "VALUES(?, ?, ?, 1, 0, x'')");
+    insert.bind(1, document);
+    insert.bind(2, static_cast<int>(kind));
+    insert.bind(3, index);
+    insert.exec();
+}
+
+// Blocks that fit each other correct the document's entry. Otherwise the entry says how large they are, so that a
+// block of another document is not taken for one of this.
+void DocumentSalvage::check(int64_t document)
+{
+    constexpr int64_t full_text = text_block_bytes, full_ids = tokens_per_block * sizeof(engine::TokenId);
+    Blocks text = blocks_of(document, DocumentBlock::CleanText), ids = blocks_of(document, DocumentBlock::TokenIds),
+           lengths = blocks_of(document, DocumentBlock::Lengths),
+           starts = blocks_of(document, DocumentBlock::Starts);
+    const int64_t bytes = number_of(db_, "SELECT bytes FROM documents WHERE id = ?", document),
+                  tokens = number_of(db_, "SELECT tokens FROM documents WHERE id = ?", document),
+                  there = text.count() + ids.count() + lengths.count() + starts.count();
+    const bool has_entry = !losses_.contains(document);
+    const bool fit = count_of(known_blocks_, document) <= there && text.end > 0 && text.are_whole() &&
+                     ids.are_whole() && lengths.are_whole() && text.are_full(full_text) && ids.are_full(full_ids) &&
+                     ids.end == lengths.end && lengths.tokens == ids.raw / 4 && lengths.token_bytes == text.raw;
+    if (fit) {
+        auto correct = db_.statement("UPDATE documents SET bytes = ?, tokens = ? WHERE id = ?");
+        correct.bind(1, text.raw);
+        correct.bind(2, ids.raw / 4);
+        correct.bind(3, document);
+        correct.exec();
+    } else if (has_entry && is_size(bytes) && is_size(tokens)) {
+        text.compare(bytes, full_text);
+        ids.compare(tokens * 4, full_ids);
+        if (lengths.end != ids.end) lengths.missing.push_back(lengths.end);
+        if (ids.are_whole() && lengths.are_whole() && lengths.tokens != tokens) lengths.give_up();
+    } else {
+        text.give_up();
+        ids.give_up();
+        lengths.give_up();
+    }
+    if (!text.are_whole())
+        losses_[document] = LostPart::DocumentText;
+    else if (!ids.are_whole() || !lengths.are_whole())
+        losses_[document] = LostPart::DocumentTokens;
+    give_up(document, text, DocumentBlock::CleanText);
+    give_up(document, ids, DocumentBlock::TokenIds);
+    give_up(document, lengths, DocumentBlock::Lengths);
+    for (const int64_t row : starts.damaged_rows) // the lengths say the same
+        run_for(db_, "DELETE FROM document_blocks WHERE rowid = ?", row);
+}
+
+// Blocks that are missing are made, damaged.
+void DocumentSalvage::give_up(int64_t document, const Blocks& blocks, DocumentBlock kind)
+{
+    for (const int64_t index : blocks.missing)
+        make_damaged_block(document, kind, index);
+    for (const int64_t row : blocks.damaged_rows)
+        run_for(db_, "UPDATE document_blocks SET raw = 1, hash = 0, data = x'' WHERE rowid = ?", row);
+}
+
+// A document that no session is known to use any more would be deleted at the next start.
+void DocumentSalvage::keep_unused()
+{
+    run_for(
+        db_,
+        std::string("INSERT INTO library(document, added_ms) SELECT id, ? FROM documents WHERE complete = 1 AND ") +
+            is_unused_document,
+        now_ms());
+}
+
+} // namespace palimpsest::storage
