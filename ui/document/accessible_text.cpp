@@ -35,8 +35,8 @@ QRect AccessibleText::rect_at(int offset) const
         }
         const QTextLine line = item->layout.lineForTextPosition(offset);
         if (!line.isValid()) return {};
-        const qreal a = line.cursorToX(offset, QTextLine::Leading), b = line.cursorToX(offset, QTextLine::Trailing);
-        return QRectF(layout_.column().left() + std::min(a, b), item->y + item->caption + line.y(), std::abs(b - a),
+        const CharacterBox box = character_box(line, offset);
+        return QRectF(layout_.column().left() + box.left, item->y + item->caption + line.y(), box.right - box.left,
                       line.height())
             .toAlignedRect();
     }

@@ -7,6 +7,17 @@
 #include "ui/base/line_text.h"
 
 namespace palimpsest::ui {
+namespace {
+
+bool has_right_to_left(const QString& text)
+{
+    return std::any_of(text.begin(), text.end(), [](QChar c) {
+        return c.isSurrogate() || c.direction() == QChar::DirR || c.direction() == QChar::DirAL ||
+               c.direction() == QChar::DirAN;
+    });
+}
+
+} // namespace
 
 DocumentItem::DocumentItem(TextBlock text, const TextColumn& column) : block(std::move(text)), layout(block.text)
 {
@@ -30,6 +41,21 @@ DocumentItem::DocumentItem(TextBlock text, const TextColumn& column) : block(std
     }
     layout.endLayout();
     height = caption + std::max(text_height, column.line_height());
+    mixes_directions_ = has_right_to_left(block.text);
+}
+
+CharacterBox DocumentItem::box_of(const QTextLine& line, int begin, int end) const
+{
+    if (!mixes_directions_) return {line.cursorToX(begin), line.cursorToX(end)};
+    CharacterBox box = character_box(line, begin);
+    for (int at = begin + 1; at < end; ++at) {
+        const CharacterBox next = character_box(line, at);
+        if (box.is_empty())
+            box = next;
+        else if (!next.is_empty())
+            box = {std::min(box.left, next.left), std::max(box.right, next.right)};
+    }
+    return box;
 }
 
 // Measures a block of left-to-right text at token boundaries only. In a block with right-to-left characters,
@@ -37,10 +63,6 @@ DocumentItem::DocumentItem(TextBlock text, const TextColumn& column) : block(std
 void DocumentItem::measure_spans()
 {
     if (!spans.empty() || layout.lineCount() == 0) return;
-    const bool mixed = std::any_of(block.text.begin(), block.text.end(), [](QChar c) {
-        return c.isSurrogate() || c.direction() == QChar::DirR || c.direction() == QChar::DirAL ||
-               c.direction() == QChar::DirAN;
-    });
     for (int i = 0; i < layout.lineCount(); ++i) {
         const QTextLine line = layout.lineAt(i);
         const int end = line.textStart() + line.textLength();
@@ -49,12 +71,10 @@ void DocumentItem::measure_spans()
             const uint64_t token = block.token_at(at);
             const int stop = std::clamp(block.end_of(token), at + 1, end);
             for (int part = at; part < stop;) {
-                const int behind = mixed ? part + 1 : stop;
-                const qreal a = line.cursorToX(part, QTextLine::Leading);
-                const qreal b = mixed ? line.cursorToX(part, QTextLine::Trailing) : line.cursorToX(stop);
+                const int behind = mixes_directions_ ? part + 1 : stop;
+                const CharacterBox box = box_of(line, part, behind);
                 // Clip the spaces at the end of a line: their positions are beyond its text.
-                const qreal left = std::max(std::min(a, b), seen.left()),
-                            right = std::min(std::max(a, b), seen.right());
+                const qreal left = std::max(box.left, seen.left()), right = std::min(box.right, seen.right());
                 Span* last = spans.empty() ? nullptr : &spans.back();
                 const bool goes_on = last && last->token == token && last->line == i;
                 if (goes_on && std::abs(last->right - left) < 0.5)

@@ -4,6 +4,7 @@
 #include <QTextLayout>
 #include <vector>
 
+#include "ui/document/character_box.h"
 #include "ui/document/text_block.h"
 #include "ui/document/text_column.h"
 
@@ -35,7 +36,12 @@ struct DocumentItem {
         const QTextLine line = line_of(token);
         return caption + (line.isValid() ? line.y() : 0);
     }
+    // What the characters from `begin` to `end` cover together on `line`.
+    CharacterBox box_of(const QTextLine& line, int begin, int end) const;
     void measure_spans();
+
+private:
+    bool mixes_directions_ = false;
 };
 
 } // namespace palimpsest::ui

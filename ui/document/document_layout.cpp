@@ -209,6 +209,9 @@ std::optional<uint64_t> DocumentLayout::token_at(QPoint position) const
         if (y >= line.y() + line.height() && i + 1 < item->layout.lineCount()) continue;
         const QRectF text = line.naturalTextRect();
         if (x < text.left() || x > text.right()) return std::nullopt;
+        // Where directions mix, a cursor has two places: what was measured for painting tells.
+        for (const DocumentItem::Span& span : item->spans)
+            if (span.line == i && x >= span.left && x < span.right) return span.token;
         return item->block.token_at(line.xToCursor(x, QTextLine::CursorOnCharacter));
     }
     return std::nullopt;
@@ -241,8 +244,8 @@ QRect DocumentLayout::rect_of(uint64_t token) const
     const QTextLine line = item->line_of(token);
     const int begin = item->block.start_of(token);
     const int end = std::min(item->block.end_of(token), line.textStart() + line.textLength());
-    const qreal a = line.cursorToX(begin), b = line.cursorToX(end);
-    return QRectF(column().left() + std::min(a, b), item->y + item->caption + line.y(), std::abs(b - a),
+    const CharacterBox box = item->box_of(line, begin, end);
+    return QRectF(column().left() + box.left, item->y + item->caption + line.y(), box.right - box.left,
                   line.height())
         .toAlignedRect();
 }

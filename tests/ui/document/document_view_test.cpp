@@ -7,6 +7,7 @@
 #include <QScrollBar>
 #include <QTest>
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <unistd.h>
 
@@ -68,6 +69,7 @@ private Q_SLOTS:
     void keys_move_the_caret_and_select();
     void the_scroll_bar_counts_tokens();
     void tokens_of_any_script_are_found_at_their_rectangles();
+    void each_letter_is_where_it_is_drawn_where_directions_mix();
     void invisible_characters_become_visible();
     void a_copied_selection_is_the_text_of_its_tokens();
     void copying_a_long_text_shows_progress_and_can_be_cancelled();
@@ -270,6 +272,35 @@ void DocumentViewTest::tokens_of_any_script_are_found_at_their_rectangles()
     view->set_caret(2);
     QTest::keyClick(view.get(), Qt::Key_Left); // moves forward in Hebrew text
     QCOMPARE(view->caret(), uint64_t{3});
+}
+
+void DocumentViewTest::each_letter_is_where_it_is_drawn_where_directions_mix()
+{
+    // By the Unicode bidirectional algorithm, a paragraph that begins in Hebrew reads from right to left, and the
+    // Latin letters and digits in it from left to right.
+    const std::vector<std::string> tokens = {"א", "ב", " ", "a", "b", "c", " ", "ג", "1", "2", "ד"};
+    const std::vector<uint64_t> from_the_left = {10, 8, 9, 7, 6, 3, 4, 5, 2, 1, 0};
+    auto view = view_of(source_of(tokens));
+    QVERIFY(arrives(*view));
+    view->grab(); // what is painted is what the pointer finds
+    std::vector<uint64_t> order(tokens.size());
+    std::iota(order.begin(), order.end(), 0);
+    const DocumentLayout& layout = view->text_layout();
+    std::ranges::sort(order, {}, [&](uint64_t token) { return layout.rect_of(token).center().x(); });
+    QCOMPARE(order, from_the_left);
+    for (size_t i = 0; i < order.size(); ++i) {
+        const QRect rect = layout.rect_of(order[i]);
+        QVERIFY(rect.width() > 0);
+        QCOMPARE(layout.token_at(rect.center()).value_or(99), order[i]);
+        if (i > 0) QVERIFY(std::abs(layout.rect_of(order[i - 1]).right() - rect.left()) <= 2);
+    }
+    const auto& spans = layout.visible().front()->spans;
+    QCOMPARE(spans.size(), tokens.size());
+    std::vector<uint64_t> shaded;
+    for (const auto& span : spans)
+        shaded.push_back(span.token);
+    std::ranges::sort(shaded, {}, [&](uint64_t token) { return spans[token].left; });
+    QCOMPARE(shaded, from_the_left);
 }
 
 void DocumentViewTest::invisible_characters_become_visible()
