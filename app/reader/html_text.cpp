@@ -153,17 +153,6 @@ bool is_around_text(const GumboNode& node)
            is_one_of(role, {"navigation", "banner", "contentinfo", "complementary", "search"});
 }
 
-bool has_lines(const GumboNode* node)
-{
-    return node && is_element(*node) && has_class(*node, "line-block");
-}
-
-// A line of verse, or verse that is indented in other verse, as docutils writes them.
-bool is_in_verse(const GumboNode& node)
-{
-    return has_lines(node.parent) && (has_class(node, "line") || has_lines(&node));
-}
-
 int heading_level_of(std::string_view name)
 {
     return name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6' ? name[1] - '0' : 0;
@@ -216,7 +205,9 @@ private:
     struct Open {
         const GumboNode* node;
         unsigned next = 0; // child
-        bool is_note_mark = false, begins_text = false;
+        bool is_note_mark = false, begins_text = false, is_note = false;
+        // As docutils writes verse: lines, and in them lines that are indented.
+        bool has_lines = false, is_in_verse = false;
     };
     struct List {
         NumberStyle style = NumberStyle::Bullet;
@@ -231,11 +222,13 @@ private:
         if (!is_element(node) || is_skipped(node)) return;
         begin_section(node);
         const std::string_view name = element_name(node);
+        const bool has_lines = has_class(node, "line-block");
+        const bool is_in_verse = !open_.empty() && open_.back().has_lines && (has_lines || has_class(node, "line"));
         if (name == "br") {
             trim_space();
             text_ += '\n';
-        } else if (is_in_verse(node)) {
-            if (has_class(node, "line")) begin_verse_line(node);
+        } else if (is_in_verse) {
+            if (!has_lines) begin_verse_line();
         } else if (is_block(name)) {
             begin_block(node, name);
         } else if (name == "rt") {
@@ -244,7 +237,12 @@ private:
         if (has_type(node, "pagebreak")) add_page(node);
         const bool begins_text = text_.empty(), is_mark = is_note_mark(node, begins_text);
         if (is_mark) text_ += '[';
-        open_.push_back({.node = &node, .is_note_mark = is_mark, .begins_text = begins_text});
+        open_.push_back({.node = &node,
+                         .is_note_mark = is_mark,
+                         .begins_text = begins_text,
+                         .is_note = is_note(node),
+                         .has_lines = has_lines,
+                         .is_in_verse = is_in_verse});
     }
 
     void leave(const Open& open)
@@ -254,7 +252,7 @@ private:
         if (name == "rt") text_ += ')';
         if (open.is_note_mark) text_ += ']';
         if (name == "a" && open.begins_text) after_number_ = is_number(text_) && leads_to_place(node);
-        if (!is_block(name) || is_in_verse(node)) return;
+        if (!is_block(name) || open.is_in_verse) return;
         end_block();
         if (heading_level_of(name) > 0) heading_level_ = 0;
         if (name == "pre") --preformatted_;
@@ -289,7 +287,7 @@ private:
 
     void begin_block(const GumboNode& node, std::string_view name)
     {
-        if (follows_note_label(node, name)) {
+        if (follows_note_label(name)) {
             if (!text_.ends_with(' ')) text_ += ' ';
             return;
         }
@@ -305,19 +303,18 @@ private:
     }
 
     // Whether the paragraph is the first of a note, after its number: "[1]".
-    bool follows_note_label(const GumboNode& node, std::string_view name) const
+    bool follows_note_label(std::string_view name) const
     {
         constexpr size_t longest = 8; // bytes
         return (name == "p" || name == "div") && !text_.empty() && text_.size() <= longest &&
-               text_.find_first_of("0123456789") != text_.npos && node.parent && is_element(*node.parent) &&
-               is_note(*node.parent);
+               text_.find_first_of("0123456789") != text_.npos && !open_.empty() && open_.back().is_note;
     }
 
-    void begin_verse_line(const GumboNode& node)
+    void begin_verse_line()
     {
         trim_space();
         if (!text_.empty()) text_ += '\n';
-        for (const GumboNode* around = node.parent->parent; has_lines(around); around = around->parent)
+        for (size_t i = open_.size() - 1; i > 0 && open_[i - 1].has_lines; --i)
             text_ += "  ";
     }
 

@@ -9,6 +9,7 @@ namespace palimpsest::reader {
 namespace {
 
 constexpr size_t lines_at_an_end = 2;
+constexpr double near_edge = 0.3; // of the height of letters, which end at different places in their boxes
 
 char lower(char c)
 {
@@ -339,7 +340,10 @@ void PdfLayout::measure_column(size_t column, const PdfPage& page)
     std::ranges::sort(lefts);
     std::ranges::sort(rights);
     const double left = lefts[lefts.size() / 10];
-    columns_[column] = {left, right_edge(left, rights), lefts.size()};
+    const double edge = right_edge(left, rights);
+    const auto full =
+        std::ranges::count_if(rights, [&](double right) { return std::abs(right - edge) < near_edge * height_; });
+    columns_[column] = {left, edge, lefts.size(), 5 * static_cast<size_t>(full) >= 3 * lefts.size()};
 }
 
 // On a page of two columns, a line is in one of them unless it crosses the middle.
@@ -385,7 +389,9 @@ std::vector<PdfLayout::Place> PdfLayout::places_of(const std::vector<PdfLine>& l
     std::vector<Place> places(lines.size());
     size_t begin = 0; // of lines that belong together
     for (size_t i = 0; i < lines.size(); ++i) {
-        places[i].edge = columns_[column_of(lines[i])].right;
+        const Column& column = columns_[column_of(lines[i])];
+        places[i].edge = column.right;
+        places[i].is_justified = column.is_justified;
         const auto is_like = [&](double other) { return std::abs(distances[i] - other) < same * leading_; };
         // Rows of a table are farther apart than lines, but evenly.
         const bool is_lone = (i == 0 || !is_like(distances[i - 1])) && !is_like(distances[i + 1]);
@@ -415,7 +421,7 @@ void PdfLayout::set_edge(const std::vector<PdfLine>& lines, size_t begin, size_t
     for (size_t i = begin; i + 1 < end; ++i)
         if (lines[i].right + first_word_width(lines[i + 1]) < edge) return;
     for (size_t i = begin; i < end; ++i)
-        places[i].edge = std::min(places[i].edge, edge);
+        places[i] = {.edge = std::min(places[i].edge, edge), .is_apart = places[i].is_apart};
 }
 
 void PdfLayout::finish()
@@ -438,7 +444,7 @@ void PdfLayout::add(const PdfLine& line, const Place& place, const SectionMark* 
         last_ = line;
         last_column_ = column_of(line);
         last_lines_ = columns_[last_column_].lines;
-        last_edge_ = place.edge;
+        last_place_ = place;
     }
     last_is_short_ = is_short(last_);
 }
@@ -476,7 +482,14 @@ bool PdfLayout::is_elsewhere(const PdfLine& line) const
 bool PdfLayout::last_ends_early(const PdfLine& line) const
 {
     if (!line.is_measured() || !last_.is_measured()) return last_is_short_;
-    return last_.right + first_word_width(line) < last_edge_;
+    return last_.right + first_word_width(line) < last_place_.edge;
+}
+
+// The same for a line at the end of a sentence, which in justified text ends its paragraph wherever it is not full.
+bool PdfLayout::last_ends_paragraph(const PdfLine& line) const
+{
+    const bool is_full = last_.right > last_place_.edge - near_edge * height_;
+    return last_ends_early(line) || (last_place_.is_justified && !is_full);
 }
 
 bool PdfLayout::is_indented(const PdfLine& line) const
@@ -501,7 +514,8 @@ bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
     const bool ends_early = last_ends_early(line);
     if (ends_early && (place.is_apart || guessed_level(line) > 0)) return true;
     const bool was_at_margin = last_.left < columns_[last_column_].left + 0.4 * height_;
-    return (is_indented(line) && was_at_margin && !is_item_) || (ends && (ends_early || place.is_apart));
+    return (is_indented(line) && was_at_margin && !is_item_) ||
+           (ends && (last_ends_paragraph(line) || place.is_apart));
 }
 
 // Whether a block begins on another page or in another column, after the end of a sentence. A paragraph rarely ends
@@ -509,7 +523,7 @@ bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
 bool PdfLayout::begins_elsewhere(const PdfLine& line) const
 {
     constexpr size_t enough = 5; // lines, to know where they end
-    return last_lines_ < enough || last_ends_early(line) || is_indented(line);
+    return last_lines_ < enough || last_ends_paragraph(line) || is_indented(line);
 }
 
 // The mark of an item is where a line begins by chance if it had no room in the line before, and follows on no

@@ -44,11 +44,13 @@ private:
     struct Column {
         double left = 0, right = 0;
         size_t lines = 0;
+        bool is_justified = false;
     };
     // How a line stands to those around it.
     struct Place {
-        double edge = 0;       // where the text around it ends on the right
-        bool is_apart = false; // farther below the last line than it is usual there
+        double edge = 0;           // where the text around it ends on the right
+        bool is_justified = false; // most lines end there
+        bool is_apart = false;     // farther below the last line than it is usual there
     };
 
     void measure(const PdfPage& page);
@@ -63,6 +65,7 @@ private:
     bool goes_on_beside(const PdfLine& line) const;
     bool is_elsewhere(const PdfLine& line) const;
     bool last_ends_early(const PdfLine& line) const;
+    bool last_ends_paragraph(const PdfLine& line) const;
     bool is_indented(const PdfLine& line) const;
     bool begins_block(const PdfLine& line, const Place& place) const;
     bool begins_elsewhere(const PdfLine& line) const;
@@ -88,7 +91,7 @@ private:
     std::vector<std::string> new_pages_;      // labels of pages of which nothing was written yet
     PdfLine last_;                            // line of the block
     size_t last_column_ = 0, last_lines_ = 0; // lines of that column
-    double last_edge_ = 0;                    // as in Place
+    Place last_place_;
     bool last_is_short_ = false;
     bool is_item_ = false;             // the block is an item of a list
     int level_ = 0;                    // of the heading that is open; 0: none

@@ -99,14 +99,25 @@ TEST_CASE("lines become paragraphs")
 
 TEST_CASE("a paragraph ends where the first word of the next line would have had room")
 {
-    const std::string nearly = "a line that is nearly that long.", begin = "<1>" + full + " " + full + " " + nearly;
+    const std::string ragged = "a line that is not quite as long as", nearly = "a line that is nearly that long.",
+                      begin = "<1>" + full + " " + ragged + " " + nearly;
     const auto followed_by = [&](const std::string& line) {
-        return laid_out({Page("1").line(full).line(full).line(nearly).line(line).line("end.")});
+        return laid_out({Page("1").line(full).line(ragged).line(nearly).line(line).line("end.")});
     };
     CHECK(followed_by("I am the next line, of another block") ==
           begin + "\n\nI am the next line, of another block end.");
     CHECK(followed_by("Nevertheless this is the same block.") ==
           begin + " Nevertheless this is the same block. end.");
+}
+
+TEST_CASE("in justified text, a line that ends a sentence and is not full ends its paragraph")
+{
+    const std::string nearly = "a line that is as long as nearly as."; // the next word has no room
+    Page page("1");
+    for (int i = 0; i < 6; ++i)
+        page.line(full + "of");
+    page.line(nearly).line("Nevertheless this is a new block, now.").line("end.");
+    CHECK_THAT(laid_out({page}), Catch::Contains(nearly + "\n\nNevertheless"));
 }
 
 TEST_CASE("a quotation with wider margins is one paragraph")
