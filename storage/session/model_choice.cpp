@@ -6,6 +6,7 @@
 #include "kernels/base/printable.h"
 #include "storage/models/default_model.h"
 #include "storage/models/model_listing.h"
+#include "storage/models/same_model.h"
 #include "storage/session/listener.h"
 
 namespace palimpsest::storage {
@@ -18,6 +19,14 @@ fs::path find_model(const std::string& name)
     std::error_code ignored;
     if (fs::exists(name, ignored)) return name;
     return choose_model(find_models(model_folders(), FindDetail::Names).models, name).path;
+}
+
+std::string find_model_of(const std::string& fingerprint, const std::string& was_at)
+{
+    std::error_code ignored;
+    if (fs::path(was_at).is_absolute() && fs::exists(was_at, ignored)) return was_at;
+    const auto found = model_with(fingerprint, was_at, model_folders());
+    return found ? found->string() : was_at;
 }
 
 std::string display_name(const engine::Model& model)

@@ -18,6 +18,9 @@ namespace palimpsest::storage {
 // `name`: a path, or a name as in choose_model; empty: the default model. Throws Error like choose_model and
 // default_model.
 std::filesystem::path find_model(const std::string& name);
+// Where the model of a stored session is: `was_at`, or another place on this machine, as after it was moved;
+// `was_at` if it is nowhere. Cost: as model_with if it is not there.
+std::string find_model_of(const std::string& fingerprint, const std::string& was_at);
 // Loads the model for `sessions` concurrent sessions with these options. Throws Error like Model::load, and
 // Resources (PAL-MEM-02) before any computation if memory does not suffice; Interrupted once `loading` is stopped.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, int sessions = 1,

@@ -60,7 +60,8 @@ void StoredSession::choose_stored_options(bool is_stored)
     if (!is_stored) return;
     const SessionSettings stored(context_.info);
     if (!options.choice.given(Setting::Snapshot)) context_.snapshot_form = stored.snapshot;
-    if (!options.model && !options.choice.given(Setting::Model)) options.choice.model = stored.model;
+    if (!options.model && !options.choice.given(Setting::Model))
+        options.choice.model = find_model_of(context_.info.model, stored.model);
     if (!options.choice.given(Setting::Compute)) options.choice.compute = stored.compute;
 }
 

@@ -426,6 +426,17 @@ class StoredSessionTest(SessionTest):
         shutil.copy(MODEL, model)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
 
+    def test_a_model_that_was_moved_is_found_by_its_fingerprint(self):
+        model = os.path.join(self.folder, "first.gguf")
+        shutil.copy(MODEL, model)
+        self.run_command("read", self.book, "--session", "one", "--model", model, *SMALL[2:])
+        expected = self.kept("one")
+        models = os.path.join(self.folder, "palimpsest", "models")
+        os.makedirs(models, exist_ok=True)
+        shutil.copy(OTHER_MODEL, os.path.join(models, "first.gguf"))  # of the same name, but another one
+        shutil.move(model, os.path.join(models, "second.gguf"))
+        self.assertEqual(self.kept("one"), expected)
+
     def test_an_older_checkpoint_replaces_a_damaged_one(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "8", stdin=b"who?\n")

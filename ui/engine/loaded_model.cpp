@@ -106,7 +106,8 @@ void LoadedModel::use_for(const storage::SessionInfo& session)
     const bool is_loaded = model_ && model_->fingerprint() == session.model;
     if (is_loaded && has_products(settings.compute)) return;
     ModelChoiceRequest request = request_;
-    request.model = QString::fromStdString(is_loaded ? model_->files().path.string() : settings.model);
+    request.model = QString::fromStdString(is_loaded ? model_->files().path.string()
+                                                     : storage::find_model_of(session.model, settings.model));
     auto model = load(request, settings.compute);
     if (model->fingerprint() != session.model)
         throw Error(ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text::escaped(request.model.toStdString()),
