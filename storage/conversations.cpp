@@ -19,7 +19,6 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr size_t max_name_bytes = 200;
 constexpr int64_t max_event_block_bytes = 1 << 20;
 
 SessionInfo session_info(SQLite::Statement& row)

@@ -17,6 +17,8 @@
 
 namespace palimpsest::storage {
 
+inline constexpr size_t max_name_bytes = 200; // of a session
+
 struct SessionInfo {
     int64_t id = 0;
     std::string name{};
@@ -63,7 +65,7 @@ class Conversations {
 public:
     explicit Conversations(Database& database) : db_(database) {}
 
-    // Throws Error (Usage, PAL-SESSION-02) if the name is taken, empty, or longer than 200 bytes.
+    // Throws Error (Usage, PAL-SESSION-02) if the name is taken, empty, or longer than max_name_bytes.
     int64_t create(const SessionInfo& info);
     std::optional<SessionInfo> find(const std::string& name);
     // Throws Error (NotFound, PAL-SESSION-01), which suggests the nearest existing name.

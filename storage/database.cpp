@@ -1,8 +1,10 @@
 #include "storage/database.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <sqlite3.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -38,6 +40,18 @@ namespace fs = std::filesystem;
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text::escaped(file.string()),
                 Text("it is damaged ({0})", what), restoring_advice(file));
+}
+
+// The URI of a file that SQLite takes for one that nobody changes (https://www.sqlite.org/uri.html).
+std::string immutable_uri(const fs::path& file)
+{
+    std::string uri = "file:";
+    for (const unsigned char c : fs::weakly_canonical(file).string()) {
+        constexpr std::string_view hex = "0123456789ABCDEF";
+        const bool is_plain = std::isalnum(c) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
+        is_plain ? uri += static_cast<char>(c) : uri += {'%', hex[c >> 4], hex[c & 15]};
+    }
+    return uri + "?immutable=1";
 }
 
 // Returns null if the database has an owner, or if its last owner shut down cleanly.
@@ -137,10 +151,13 @@ void Database::open(Access access, const CheckLimit& limit)
     const bool writes = access == Access::Write;
     const mode_t before = umask(077);
     try {
+        const bool is_immutable = access == Access::Immutable;
         const int flags = (writes ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY) |
-                          SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
-        sql_ = std::make_unique<SQLite::Database>(in_memory() ? file_.string() : fs::absolute(file_).string(),
-                                                  flags, static_cast<int>(busy_timeout.count()));
+                          (is_immutable ? SQLite::OPEN_URI : 0) | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
+        const std::string name = in_memory()    ? file_.string()
+                                 : is_immutable ? immutable_uri(file_)
+                                                : fs::absolute(file_).string();
+        sql_ = std::make_unique<SQLite::Database>(name, flags, static_cast<int>(busy_timeout.count()));
         umask(before);
     } catch (...) {
         umask(before);

@@ -39,14 +39,15 @@ struct CheckLimit {
 
 class Database {
 public:
-    enum class Access { Write, Read };
+    enum class Access { Write, Read, Immutable };
     enum class Place { Local, Network }; // WAL needs shared memory, which works on one machine only
 
     // Write: creates folder (0700) and file (0600) if missing, becomes the owner (OwnerLock), and migrates an older
-    // version after copying it to `backups`. Read: works beside an owner. Throws Error: Busy (PAL-DB-07), NotFound
-    // (Read, no file), Failed (PAL-DB-01 cannot be opened, 02 not a Palimpsest database, 03 damaged, 05 written by
-    // a newer version and opened for Write). `place`: taken from statfs if not given. Stopping the check through
-    // `limit` is no error: see check_is_unfinished.
+    // version after copying it to `backups`. Read: works beside an owner. Immutable: as Read, for a file that
+    // nothing writes, perhaps on a read-only medium: takes no lock, uses no journal beside it and creates no file.
+    // Throws Error: Busy (PAL-DB-07), NotFound (no file, unless Write), Failed (PAL-DB-01 cannot be opened, 02 not
+    // a Palimpsest database, 03 damaged, 05 written by a newer version and opened for Write). `place`: taken from
+    // statfs if not given. Stopping the check through `limit` is no error: see check_is_unfinished.
     Database(const std::filesystem::path& file, Access access, std::optional<Place> place = std::nullopt,
              const CheckLimit& limit = {});
     Database(); // in memory

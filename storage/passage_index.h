@@ -1,7 +1,7 @@
 // The passages of stored documents, and a full-text index of their words (SQLite's FTS5: bm25, Porter stems).
 //
-// Passages follow from the stored text, so backups and exports leave them out: a document that lacks them is
-// indexed again. engine/text/passage_cutter.h says where they are cut.
+// Passages follow from the stored text, so backups leave them out, and exports their words: a document that lacks
+// them is indexed again. engine/text/passage_cutter.h says where they are cut.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace palimpsest::storage {
 namespace {
@@ -29,6 +30,17 @@ std::optional<kernels::CodedRows> coded_rows(SnapshotForm form, kernels::DType k
                                   .type = kv_type,
                                   .head_dim = head_dim};
     return kernels::can_code(rows) ? std::optional(rows) : std::nullopt;
+}
+
+std::optional<Text> why_exact(SnapshotForm form, kernels::DType kv_type, int64_t head_dim)
+{
+    if (form == SnapshotForm::Exact || coded_rows(form, kv_type, head_dim)) return std::nullopt;
+    const std::string name(name_of(form));
+    return head_dim % 32 == 0
+               ? Text("its cache is saved exactly: {0} would not be smaller than what it holds", name)
+               : Text("its cache is saved exactly: {0} needs heads of a multiple of {1} numbers, and "
+                      "this model's have {2}",
+                      name, 32, head_dim);
 }
 
 engine::RowRounding rounding_of(SnapshotForm form, kernels::DType kv_type, int64_t head_dim)

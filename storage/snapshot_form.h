@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/session/session_state.h"
+#include "kernels/base/text.h"
 #include "kernels/row_code.h"
 
 namespace palimpsest::storage {
@@ -18,6 +19,8 @@ std::optional<SnapshotForm> form_named(std::string_view name);
 
 // How rows are coded; nullopt if `form` stores them exactly, also because their code would not be smaller.
 std::optional<kernels::CodedRows> coded_rows(SnapshotForm form, kernels::DType kv_type, int64_t head_dim);
+// Why coded_rows() returns nullopt for another form than Exact; nullopt if it does not.
+std::optional<Text> why_exact(SnapshotForm form, kernels::DType kv_type, int64_t head_dim);
 // For Session::state; empty if `form` stores rows exactly.
 engine::RowRounding rounding_of(SnapshotForm form, kernels::DType kv_type, int64_t head_dim);
 

@@ -3,24 +3,33 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "storage/clock.h"
 #include "storage/conversations.h"
 #include "storage/hash.h"
+#include "storage/library.h"
 #include "storage/packing.h"
-#include "storage/schema.h"
+#include "storage/passage_index.h"
 #include "storage/snapshot_codec.h"
+#include "storage/snapshots.h"
 
 namespace palimpsest::storage {
 namespace {
 
 namespace fs = std::filesystem;
 using RowIds = std::map<int64_t, int64_t>; // row id in the source -> in the destination
+
+// Members of a session's settings (session/session_settings.h).
+constexpr const char* model_key = "model";
+constexpr const char* identity_key = "imported"; // of the file it comes from
 
 void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& value)
 {
@@ -54,24 +63,43 @@ struct RowCopy {
 
 class Transfer {
 public:
-    Transfer(Database& from, Database& to, int64_t session) : from_(from), to_(to), session_(session) {}
+    enum class Kind { Export, Import };
+    Transfer(Database& from, Database& to, int64_t session, Kind kind)
+        : from_(from), to_(to), session_(session), is_import_(kind == Kind::Import)
+    {
+    }
 
-    void run(const std::string& name)
+    // Copies the session as `info` says, with or without its checkpoints. Returns the number of the new one.
+    int64_t run(const SessionInfo& info, bool with_states)
     {
         from_.guarded([&] {
             // A deferred transaction gives one consistent view of the source while its owner goes on writing.
             const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
-            copy_all(name);
+            copy_all(info, with_states);
         });
+        return sessions_.at(session_);
+    }
+
+    // Removes what a run that failed has left. Blocks of others are used by their snapshots.
+    void undo()
+    try {
+        to_.transaction([&] {
+            for (const auto& [old, made] : new_documents_)
+                delete_documents(to_, "id = ?1 AND complete = 0", made);
+            to_.remove_unreferenced_blocks();
+        });
+    } catch (const Error&) {
+        // Nobody sees it, and the next start removes it.
     }
 
 private:
-    void copy_all(const std::string& name)
+    void copy_all(const SessionInfo& info, bool with_states)
     {
+        if (with_states) snapshots_to_copy_ = wanted_snapshots();
         copy_documents();
         copy_blocks();
         to_.transaction([&] {
-            copy_session(name);
+            sessions_[session_] = Conversations(to_).insert(info);
             copy({.select = "SELECT id, session, parent, role, state, text, ids, hash, created_ms FROM messages "
                             "WHERE session = ? ORDER BY id",
                   .insert = "INSERT INTO messages(session, parent, role, state, text, ids, hash, created_ms) "
@@ -95,14 +123,15 @@ private:
                             "VALUES(?, ?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}, {4, &documents_}, {5, &messages_}}},
                  session_, nullptr);
-            copy({.select =
-                      "SELECT id, session, complete, tokens_seen, header, hash, bytes, created_ms FROM snapshots "
-                      "WHERE session = ? AND complete = 1 ORDER BY id",
-                  .insert =
-                      "INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
-                      "VALUES(?, ?, ?, ?, ?, ?, ?)",
-                  .renamed = {{1, &sessions_}}},
-                 session_, &snapshots_);
+            for (const int64_t snapshot : snapshots_to_copy_)
+                copy({.select = "SELECT id, session, complete, tokens_seen, header, hash, bytes, created_ms FROM "
+                                "snapshots "
+                                "WHERE id = ?",
+                      .insert =
+                          "INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
+                          "VALUES(?, ?, ?, ?, ?, ?, ?)",
+                      .renamed = {{1, &sessions_}}},
+                     snapshot, &snapshots_);
             for (const auto& [old, made] : snapshots_)
                 copy({.select = "SELECT 0, snapshot, idx, block FROM snapshot_blocks WHERE snapshot = ?",
                       .insert = "INSERT INTO snapshot_blocks(snapshot, idx, block) VALUES(?, ?, ?)",
@@ -159,19 +188,14 @@ private:
         if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();
     }
 
-    void copy_session(const std::string& name)
+    // All complete checkpoints, oldest first. If nothing was said, nothing can be taken back, and the newest is
+    // enough.
+    std::vector<int64_t> wanted_snapshots()
     {
-        const SessionInfo info = from_.guarded([&] {
-            auto read = from_.statement("SELECT name, model, model_name, options FROM sessions WHERE id = ?");
-            read.bind(1, session_);
-            read.executeStep();
-            return SessionInfo{.id = 0,
-                               .name = name.empty() ? read.getColumn(0).getString() : name,
-                               .model = read.getColumn(1).getString(),
-                               .model_name = read.getColumn(2).getString(),
-                               .options = read.getColumn(3).getString()};
-        });
-        sessions_[session_] = Conversations(to_).insert(info);
+        auto all = rows("SELECT id FROM snapshots WHERE session = ? AND complete = 1 ORDER BY id", session_);
+        const bool was_talk = !rows("SELECT id FROM messages WHERE session = ? LIMIT 1", session_).empty();
+        if (!was_talk && all.size() > 1) all.erase(all.begin(), all.end() - 1);
+        return all;
     }
 
     // Documents and blocks are large, so they are copied row by row; they stay incomplete or unreferenced until the
@@ -191,6 +215,7 @@ private:
                 documents_[document] = *same;
                 continue;
             }
+            check_document(document);
             to_.transaction([&] {
                 copy({.select =
                           "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
@@ -218,13 +243,70 @@ private:
                       .renamed = {{1, &documents_}}},
                      document, nullptr);
             });
+            new_documents_[document] = other(documents_, document);
             copy_in_transactions({.select = "SELECT 0, document, kind, idx, raw, hash, data FROM document_blocks "
                                             "WHERE rowid = ?",
                                   .insert = "INSERT INTO document_blocks(document, kind, idx, raw, hash, data) "
                                             "VALUES(?, ?, ?, ?, ?, ?)",
                                   .renamed = {{1, &documents_}}},
                                  rows("SELECT rowid FROM document_blocks WHERE document = ?", document), nullptr);
+            copy_embeddings(document, is_import_);
         }
+    }
+
+    // A block with a wrong checksum would be refused when it is read, and every import of the same document be
+    // taken for it until then.
+    void check_document(int64_t document)
+    {
+        from_.guarded([&] {
+            auto read = from_.statement("SELECT raw, hash, data FROM document_blocks WHERE document = ?");
+            read.bind(1, document);
+            while (read.executeStep()) {
+                const int64_t length = read.getColumn(0).getInt64();
+                if (length < 0 || length > static_cast<int64_t>(block_bytes)) refuse_damaged_document(document);
+                std::vector<std::byte> raw(static_cast<size_t>(length));
+                if (!unpack(blob(read.getColumn(2)), raw) || hash64(raw) != read.getColumn(1).getInt64())
+                    refuse_damaged_document(document);
+            }
+        });
+    }
+
+    // Passages follow from the text, and are cut again where the file may come from elsewhere: embeddings are taken
+    // if they are about the same ones.
+    void copy_embeddings(int64_t document, bool cuts_passages)
+    {
+        if (cuts_passages) {
+            PassageIndex(to_).build(documents_.at(document));
+            const auto passages = passages_of(from_, document);
+            if (passages.empty() || passages != passages_of(to_, documents_.at(document))) return;
+        }
+        to_.transaction([&] {
+            if (!cuts_passages)
+                copy({.select = "SELECT 0, document, idx, first_token, end_token, first_byte, end_byte, section "
+                                "FROM passages WHERE document = ?",
+                      .insert = "INSERT INTO passages(document, idx, first_token, end_token, first_byte, end_byte, "
+                                "section) VALUES(?, ?, ?, ?, ?, ?, ?)",
+                      .renamed = {{1, &documents_}}},
+                     document, nullptr);
+            if (rows("SELECT document FROM encoded_documents WHERE document = ?", document).empty())
+                return; // nor has an older version the table of vectors
+            copy({.select = "SELECT 0, document, encoder, passages FROM encoded_documents WHERE document = ?",
+                  .insert = "INSERT INTO encoded_documents(document, encoder, passages) VALUES(?, ?, ?)",
+                  .renamed = {{1, &documents_}}},
+                 document, nullptr);
+            copy({.select = "SELECT 0, document, idx, data FROM passage_vectors WHERE document = ?",
+                  .insert = "INSERT INTO passage_vectors(document, idx, data) VALUES(?, ?, ?)",
+                  .renamed = {{1, &documents_}}},
+                 document, nullptr);
+        });
+    }
+
+    static std::vector<std::array<uint64_t, 4>> passages_of(Database& database, int64_t document)
+    {
+        std::vector<std::array<uint64_t, 4>> places;
+        for (const StoredPassage& passage : PassageIndex(database).all(document))
+            places.push_back({passage.first_token, passage.end_token, passage.first_byte, passage.end_byte});
+        return places;
     }
 
     // The document in the destination that has the same text and tokens by their checksums, of the same file.
@@ -263,10 +345,10 @@ private:
 
     void copy_blocks()
     {
-        const auto named =
-            rows("SELECT DISTINCT block FROM snapshot_blocks JOIN snapshots ON snapshots.id = snapshot "
-                 "WHERE session = ? AND complete = 1",
-                 session_);
+        std::set<int64_t> named;
+        for (const int64_t snapshot : snapshots_to_copy_)
+            std::ranges::copy(rows("SELECT block FROM snapshot_blocks WHERE snapshot = ?", snapshot),
+                              std::inserter(named, named.end()));
         std::vector<int64_t> missing;
         for (const int64_t block : named) {
             const auto there = same_block(block);
@@ -341,7 +423,9 @@ private:
     Database& from_;
     Database& to_;
     int64_t session_;
-    RowIds sessions_, documents_, messages_, snapshots_, blocks_;
+    bool is_import_;
+    RowIds sessions_, documents_, new_documents_, messages_, snapshots_, blocks_;
+    std::vector<int64_t> snapshots_to_copy_;
 };
 
 // An error of the unfinished copy, as one of the file that the user has named.
@@ -350,6 +434,64 @@ Error with_file_name(const Error& error, const fs::path& part, const fs::path& f
     const Text& subject = error.subject();
     if (subject != Text::escaped(part.string()) && subject != Text::escaped(part.string() + ".lock")) return error;
     return {error.kind(), error.code(), Text::escaped(file.string()), error.text(), error.remedy(), error.offset()};
+}
+
+// The settings of a session with another place of its model; those that cannot be read stay as they are.
+// `identity`: of the file it comes from.
+std::string with_model(const std::string& options, const fs::path& model, const std::string& identity)
+{
+    auto all = nlohmann::ordered_json::parse(options, nullptr, false);
+    if (!all.is_object()) return options;
+    if (all.contains(model_key)) all[model_key] = model.string();
+    all.erase(identity_key);
+    if (!identity.empty()) all[identity_key] = identity;
+    return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string text_setting(const std::string& options, const char* key)
+{
+    const auto all = nlohmann::ordered_json::parse(options, nullptr, false);
+    const bool is_there = all.is_object() && all.contains(key) && all[key].is_string();
+    return is_there ? all[key].get<std::string>() : std::string();
+}
+
+std::string file_name(const std::string& path)
+{
+    return fs::path(path).filename().string();
+}
+
+SessionInfo session_of(Database& database, int64_t session)
+{
+    for (SessionInfo& info : Conversations(database).list())
+        if (info.id == session) return std::move(info);
+    throw Error(ErrorKind::NotFound, ErrorCode::SessionNotFound, Text("session"), Text("it is not there any more"),
+                Text(Step::ListSessions));
+}
+
+// Folders say nothing on another machine, and are nobody else's business.
+void forget_folders(Database& database)
+{
+    database.transaction([&] {
+        auto query = database.statement("SELECT id, source FROM documents");
+        while (query.executeStep()) {
+            auto change = database.statement("UPDATE documents SET source = ? WHERE id = ?");
+            change.bind(1, file_name(query.getColumn(1).getString()));
+            change.bind(2, query.getColumn(0).getInt64());
+            change.exec();
+        }
+    });
+}
+
+void write_export(Database& database, const SessionInfo& session, const fs::path& file,
+                  const std::optional<ExportedState>& state)
+{
+    Database to(file, Database::Access::Write);
+    SessionInfo exported = session;
+    exported.options = with_model(session.options, file_name(text_setting(session.options, model_key)), "");
+    const int64_t made = Transfer(database, to, session.id, Transfer::Kind::Export).run(exported, !state);
+    if (state) Snapshots(to).save(made, state->state, {}, state->form);
+    forget_folders(to);
+    to.guarded([&] { to.sql().exec("PRAGMA journal_mode = DELETE"); }); // one file, readable anywhere
 }
 
 } // namespace
@@ -362,9 +504,11 @@ void require_absent(const fs::path& file)
                     Text("it is there already"), Text("give a new file's name"));
 }
 
-void export_session(Database& database, int64_t session, const fs::path& file)
+void export_session(Database& database, int64_t session, const fs::path& file,
+                    const std::optional<ExportedState>& state)
 {
     require_absent(file);
+    const SessionInfo info = session_of(database, session);
     std::error_code unknown;
     const fs::path part = file.string() + ".part" + std::to_string(getpid());
     const auto clean = [&] {
@@ -372,11 +516,7 @@ void export_session(Database& database, int64_t session, const fs::path& file)
             fs::remove(part.string() + ending, unknown);
     };
     try {
-        {
-            Database to(part, Database::Access::Write);
-            Transfer(database, to, session).run("");
-            to.guarded([&] { to.sql().exec("PRAGMA journal_mode = DELETE"); }); // one file, readable anywhere
-        }
+        write_export(database, info, part, state);
         fs::rename(part, file);
     } catch (const fs::filesystem_error&) {
         clean();
@@ -392,21 +532,37 @@ void export_session(Database& database, int64_t session, const fs::path& file)
     clean();
 }
 
+std::string import_session(Database& database, ExportFile& file, const ImportedAs& as)
+{
+    SessionInfo session = file.session();
+    if (!as.name.empty()) session.name = as.name;
+    session.options =
+        with_model(session.options,
+                   as.model.empty() ? file_name(text_setting(session.options, model_key)) : as.model, as.identity);
+    Conversations(database).check_name(session.name);
+    Transfer transfer(file.database(), database, session.id, Transfer::Kind::Import);
+    try {
+        ExportFile::guarded([&] { transfer.run(session, true); });
+    } catch (...) {
+        transfer.undo();
+        throw;
+    }
+    return session.name;
+}
+
 std::string import_session(Database& database, const fs::path& file, const std::string& name)
 {
-    Database from(file, Database::Access::Read);
-    // Opening for reading checks the tables of known versions only.
-    if (from.guarded([&] { return version_of(from.sql()); }) > schema_version)
-        throw Error(ErrorKind::Failed, ErrorCode::NewerDatabase, Text::escaped(file.string()),
-                    Text("it was written by a newer version of Palimpsest"), Text("update Palimpsest"));
-    const auto sessions = Conversations(from).list();
-    if (sessions.size() != 1)
-        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(file.string()),
-                    Text("it is not an exported session"), Text(Step::ExportSession));
-    std::string taken = name.empty() ? sessions[0].name : name;
-    Conversations(database).check_name(taken);
-    Transfer(from, database, sessions[0].id).run(taken);
-    return taken;
+    ExportFile from(file);
+    return import_session(database, from, {.name = name, .model = {}, .identity = {}});
+}
+
+std::optional<SessionInfo> imported_session(Database& database, const std::string& identity)
+{
+    std::optional<SessionInfo> oldest;
+    for (SessionInfo& info : Conversations(database).list())
+        if (text_setting(info.options, identity_key) == identity && (!oldest || info.id < oldest->id))
+            oldest = std::move(info);
+    return oldest;
 }
 
 } // namespace palimpsest::storage

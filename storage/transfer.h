@@ -2,23 +2,47 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "engine/session/session_state.h"
 #include "storage/database.h"
+#include "storage/export_file.h"
+#include "storage/snapshot_form.h"
 
 namespace palimpsest::storage {
 
 // Throws Error (Failed, PAL-DISK-03) if the file exists.
 void require_absent(const std::filesystem::path& file);
 
-// Writes text, messages with their provenance, snapshots, pins, notes and the fade record. Throws Error as
-// require_absent does. A failure leaves no file behind.
-void export_session(Database& database, int64_t session, const std::filesystem::path& file);
+// A state that takes the place of the session's checkpoints in an exported file.
+struct ExportedState {
+    const engine::SessionState& state;
+    SnapshotForm form = SnapshotForm::Exact; // its rows should be rounded to it
+};
 
-// Imports the session of an exported file, with those of its documents that are not stored yet, under `name` if it
-// is not empty. Returns the session's name. Throws Error (Failed, PAL-DB-02) if the file is not an export, (Failed,
-// PAL-DB-05) if it is one of a newer version, (Usage, PAL-SESSION-02) if the name is taken; in all cases nothing
-// changes.
+// Writes text, messages with their provenance, checkpoints, pins, notes, the fade record and the embeddings of
+// passages; of files only their names, not where they are. Of a session without messages, the newest checkpoint is
+// enough. Throws Error as require_absent does. A failure leaves no file behind.
+void export_session(Database& database, int64_t session, const std::filesystem::path& file,
+                    const std::optional<ExportedState>& state = std::nullopt);
+
+// How an imported session is stored. Empty: as it is in the file.
+struct ImportedAs {
+    std::string name{};
+    std::string model{};    // path of its model; empty: only the name of its file is kept
+    std::string identity{}; // of the file, to find the session again; empty: not to be found
+};
+
+// Imports the session of an exported file, with those of its documents that are not stored yet. Indexes these, and
+// takes their embeddings if they are about the same passages. Returns the session's name. Throws Error (Failed,
+// PAL-DOC-05, PAL-DB-03, PAL-SNAP-03) if anything in it does not match its checksum, (Usage, PAL-SESSION-02) if the
+// name is taken; in all cases nothing changes.
+std::string import_session(Database& database, ExportFile& file, const ImportedAs& as);
+// As this, and throws as ExportFile. `name`: as in ImportedAs.
 std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name);
+// The session that was imported from a file of this identity, the oldest of several; nullopt if none is there, or
+// if its settings have changed so that it would not be the same.
+std::optional<SessionInfo> imported_session(Database& database, const std::string& identity);
 
 } // namespace palimpsest::storage

@@ -2,7 +2,7 @@
 //
 // A passage has one embedding per window of its sentences (engine/text/sentences.h): a short window says what a
 // long passage is about only in part. Numbers are stored as 8-bit multiples of the window's largest, which changes
-// a similarity by less than 0.01. They follow from the text, so backups and exports leave them out.
+// a similarity by less than 0.01. They follow from the text, so backups leave them out.
 #pragma once
 
 #include <cstdint>

@@ -125,17 +125,10 @@ void Checkpoints::restore_before(uint64_t tokens)
 
 void Checkpoints::tell_if_exact() const
 {
-    const SnapshotForm form = context_.snapshot_form;
-    if (form == SnapshotForm::Exact || context_.options.read_only) return;
-    const kernels::DType type = *context_.session->options().kv_type;
-    const int32_t dim = context_.model->config().head_dim;
-    if (coded_rows(form, type, dim)) return;
-    const std::string name(name_of(form));
-    context_.listener.note(
-        dim % 32 == 0 ? Text("its cache is saved exactly: {0} would not be smaller than what it holds", name)
-                      : Text("its cache is saved exactly: {0} needs heads of a multiple of {1} numbers, and this "
-                             "model's have {2}",
-                             name, 32, dim));
+    if (context_.options.read_only) return;
+    const auto why =
+        why_exact(context_.snapshot_form, *context_.session->options().kv_type, context_.model->config().head_dim);
+    if (why) context_.listener.note(*why);
 }
 
 void Checkpoints::start_counting()

@@ -1,0 +1,112 @@
+#include "storage/session/exported_session.h"
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "kernels/base/printable.h"
+#include "storage/export_file.h"
+#include "storage/models/same_model.h"
+#include "storage/session/session_settings.h"
+#include "storage/session/stored_session.h"
+#include "storage/transfer.h"
+
+namespace palimpsest::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The longest beginning of whole characters with at most `bytes` bytes.
+std::string beginning_of(const std::string& text, size_t bytes)
+{
+    if (text.size() <= bytes) return text;
+    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80)
+        --bytes;
+    return text.substr(0, bytes);
+}
+
+std::string free_name(Conversations& conversations, const std::string& wanted)
+{
+    std::string name = beginning_of(wanted, max_name_bytes);
+    for (int number = 2; conversations.find(name); ++number) {
+        const std::string ending = " (" + std::to_string(number) + ")";
+        name = beginning_of(wanted, max_name_bytes - ending.size()) + ending;
+    }
+    return name;
+}
+
+// The model that another session here was begun with may be in no folder of models.
+std::optional<fs::path> model_of_others(Conversations& conversations, const std::string& fingerprint)
+{
+    for (const SessionInfo& other : conversations.list()) {
+        const auto options = nlohmann::ordered_json::parse(other.options, nullptr, false);
+        if (other.model != fingerprint || !options.is_object()) continue;
+        const fs::path place = options.value("model", "");
+        if (place.is_absolute() && fingerprint_of(place) == fingerprint) return place;
+    }
+    return std::nullopt;
+}
+
+std::optional<fs::path> model_for(Store& store, const SessionInfo& session, const fs::path& given)
+{
+    if (!given.empty())
+        return fingerprint_of(given) == session.model ? std::optional(fs::absolute(given)) : std::nullopt;
+    const auto place = model_with(session.model, SessionSettings(session).model, model_folders());
+    return place ? place : model_of_others(store.conversations, session.model);
+}
+
+} // namespace
+
+bool needs_rounding(Store& store, const SessionInfo& session, SnapshotForm form)
+{
+    const auto states = store.snapshots.of(session.id);
+    return !states.empty() && states.front().form < form;
+}
+
+void export_rounded(Store& store, const SessionInfo& session, const fs::path& file, SnapshotForm form,
+                    const StoredOptions& options, Listener& listener)
+{
+    require_absent(file);
+    engine::SessionState state;
+    { // the session holds a view of the database open, and the export takes one of its own
+        StoredOptions reading = options;
+        reading.read_only = true;
+        StoredSession stored(store, session.name, reading, listener);
+        const kernels::DType type = *stored.session().options().kv_type;
+        const int32_t head_dim = stored.model().config().head_dim;
+        const auto exact = why_exact(form, type, head_dim);
+        listener.note(
+            exact ? *exact
+                  : Text("its cache takes {0} here, and is rounded to {1} in the file: answers may differ",
+                         format_bytes(store.snapshots.of(session.id).front().bytes), std::string(name_of(form))));
+        state = stored.session().state(rounding_of(form, type, head_dim));
+    }
+    export_session(store.database, session.id, file, ExportedState{state, form});
+}
+
+OpenedExport open_export(Store& store, const fs::path& file, const std::string& name, const fs::path& model)
+{
+    ExportFile exported(file);
+    const std::string identity = exported.identity();
+    const auto found = imported_session(store.database, identity);
+    if (found && (name.empty() || found->name == name))
+        return {.session = *found, .is_new = false, .model = model_for(store, *found, model)};
+    const auto place = ExportFile::guarded([&] { return model_for(store, exported.session(), model); });
+    const std::string imported =
+        import_session(store.database, exported,
+                       {.name = name.empty() ? free_name(store.conversations, exported.session().name) : name,
+                        .model = place ? place->string() : "",
+                        .identity = identity});
+    return {.session = store.conversations.get(imported), .is_new = true, .model = place};
+}
+
+Error model_is_elsewhere(const SessionInfo& session, const Text& remedy)
+{
+    return {
+        ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text("session '{0}'", printable(session.name)),
+        Text("its cache was made with the model {0}, which is not used here; its text can be shown and searched",
+             printable(session.model_name)),
+        remedy};
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,40 @@
+// An exported session on this machine: written with a smaller cache, or opened, which imports it once.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "storage/conversations.h"
+#include "storage/session/listener.h"
+#include "storage/session/session_context.h"
+#include "storage/session/store.h"
+#include "storage/snapshot_form.h"
+
+namespace palimpsest::storage {
+
+// Whether an export in this form needs the session's model: its newest checkpoint is stored in a larger one.
+bool needs_rounding(Store& store, const SessionInfo& session, SnapshotForm form);
+
+// As export_session, with one checkpoint in this form. Loads the model, and computes what the stream has beyond the
+// newest checkpoint; what is stored stays as it is. Tells the listener that it is rounded, or why not. Throws Error
+// as StoredSession does when it is opened, too. REQUIRES: needs_rounding.
+void export_rounded(Store& store, const SessionInfo& session, const std::filesystem::path& file, SnapshotForm form,
+                    const StoredOptions& options, Listener& listener);
+
+struct OpenedExport {
+    SessionInfo session;                        // as it is stored here
+    bool is_new = false;                        // false: it was imported from the same file before
+    std::optional<std::filesystem::path> model; // nullopt: its model is not here, and only its text can be used
+};
+
+// Imports an exported file, or finds the session that was imported from it. `name`: empty: as in the file, with a
+// number if that name is taken. `model`: the file of the only model to be considered; empty: any on this machine.
+// Throws Error as ExportFile and import_session; then nothing changes.
+OpenedExport open_export(Store& store, const std::filesystem::path& file, const std::string& name = {},
+                         const std::filesystem::path& model = {});
+
+// The Error (Failed, PAL-SNAP-02) for one whose model is not here. `remedy`: what to do with its text.
+Error model_is_elsewhere(const SessionInfo& session, const Text& remedy);
+
+} // namespace palimpsest::storage

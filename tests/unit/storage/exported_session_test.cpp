@@ -1,0 +1,287 @@
+// An exported session on another machine: it goes on without reading again where its model is, and opens as text
+// where it is not. The file is taken for hostile, and is never written.
+#include <SQLiteCpp/Database.h>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "storage/export_file.h"
+#include "storage/passage_index.h"
+#include "storage/passages/passage_vectors.h"
+#include "storage/session/exported_session.h"
+#include "storage/transfer.h"
+#include "tests/support/catch.h"
+#include "tests/support/random_model.h"
+#include "tests/unit/storage/book_session.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using namespace palimpsest::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Its rows can be rounded, other than those of the fixtures.
+const fs::path& wide_model()
+{
+    static const fs::path path = random_model({.layers = 2,
+                                               .dim = 64,
+                                               .heads = 2,
+                                               .kv_heads = 2,
+                                               .head_dim = 64,
+                                               .vocabulary = 300,
+                                               .has_tokenizer = true});
+    return path;
+}
+
+StoredOptions with_model(const fs::path& path)
+{
+    StoredOptions given = options();
+    given.model = engine::Model::load(path, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
+    return given;
+}
+
+std::string bytes_of(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void change(const fs::path& file, const std::string& sql)
+{
+    SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(sql);
+}
+
+// A session that has read a book and answered a question, exported.
+class Gift {
+public:
+    explicit Gift(const StoredOptions& given) : given_(given)
+    {
+        session_ = &home_.with_book(given);
+        say(*session_, "who kept the light?");
+        session_->save();
+    }
+
+    const fs::path& file() const { return file_; }
+    BookSession& home() { return home_; }
+    StoredSession& session() { return *session_; }
+    void write() { export_session(home_.store().database, session_->id(), file_); }
+    void write(SnapshotForm form)
+    {
+        const SessionInfo info = home_.store().conversations.get("book");
+        export_rounded(home_.store(), info, file_, form, given_, home_.listener);
+    }
+
+private:
+    BookSession home_;
+    StoredOptions given_;
+    StoredSession* session_ = nullptr;
+    fs::path file_ = home_.folder() / "a gift #1?.palimpsest";
+};
+
+} // namespace
+
+TEST_CASE("an exported session goes on elsewhere without a token fed again, in every form")
+{
+    const StoredOptions given = with_model(wide_model());
+    Gift gift(given);
+    const auto form = GENERATE(SnapshotForm::Exact, SnapshotForm::Q8, SnapshotForm::Q4);
+    const fs::path database = gift.home().folder() / "palimpsest.db";
+    const std::string before = bytes_of(database) + bytes_of(database.string() + "-wal");
+    form == SnapshotForm::Exact ? gift.write() : gift.write(form);
+    CHECK(gift.home().store().snapshots.of(gift.session().id()).front().form == SnapshotForm::Exact);
+    CHECK(bytes_of(database) + bytes_of(database.string() + "-wal") == before);
+
+    BookSession elsewhere;
+    elsewhere.open("another");
+    const OpenedExport opened = open_export(elsewhere.store(), gift.file(), "", wide_model());
+    CHECK(opened.is_new);
+    CHECK(opened.model);
+    CHECK(opened.session.name == "book");
+    CHECK(elsewhere.store().snapshots.of(opened.session.id).front().form == form);
+    StoredSession& session = elsewhere.open("book", given);
+    CHECK(session.tokens_fed_again() == 0);
+    CHECK(session.session().tokens_seen() == gift.session().session().tokens_seen());
+    CHECK(session.session().retention().tokens == gift.session().session().retention().tokens);
+    if (form == SnapshotForm::Exact) check_same(session, gift.session());
+    CHECK(elsewhere.messages().size() == 2);
+    CHECK(say(session, "and then?").size() == tests::answer_tokens);
+}
+
+TEST_CASE("a rounded export is smaller, and one that is rounded already is not rounded again")
+{
+    Gift gift(with_model(wide_model()));
+    gift.write();
+    ExportFile exact(gift.file());
+    const auto whole = ExportContents::of(exact);
+    fs::remove(gift.file());
+    gift.write(SnapshotForm::Q4);
+    ExportFile rounded(gift.file());
+    const auto small = ExportContents::of(rounded);
+    CHECK(small.form == SnapshotForm::Q4);
+    CHECK(small.cache_bytes < whole.cache_bytes / 2);
+    CHECK(small.documents == 1);
+    CHECK(small.messages == 2);
+    CHECK(small.tokens == whole.tokens);
+    BookSession elsewhere;
+    elsewhere.open("another");
+    const auto opened = open_export(elsewhere.store(), gift.file());
+    for (const SnapshotForm form : {SnapshotForm::Exact, SnapshotForm::Q8, SnapshotForm::Q4})
+        CHECK_FALSE(needs_rounding(elsewhere.store(), opened.session, form));
+}
+
+TEST_CASE("a file is imported once, and its session is found again after it has gone on or has another name")
+{
+    Gift gift(options());
+    gift.write();
+    const std::string before = bytes_of(gift.file());
+    BookSession elsewhere;
+    elsewhere.open("book"); // so that the name is taken
+    const auto first = open_export(elsewhere.store(), gift.file());
+    CHECK(first.session.name == "book (2)");
+    elsewhere.store().conversations.rename(first.session.id, "from a friend");
+    say(elsewhere.open("from a friend"), "who?");
+    const auto second = open_export(elsewhere.store(), gift.file());
+    CHECK_FALSE(second.is_new);
+    CHECK(second.session.id == first.session.id);
+    CHECK(second.session.name == "from a friend");
+    CHECK(open_export(elsewhere.store(), gift.file(), "under this name").is_new);
+    CHECK(elsewhere.store().library.list().size() == 1);
+    CHECK(bytes_of(gift.file()) == before);
+    const fs::directory_iterator beside(gift.home().folder());
+    CHECK(std::count_if(beside, {}, [](const fs::directory_entry& entry) {
+              return entry.path().filename().string().starts_with("a gift");
+          }) == 1); // SQLite has made no file for it
+}
+
+TEST_CASE("without its model an exported session is text, and its folders stay at home")
+{
+    Gift gift(options());
+    gift.write();
+    const auto other = random_model({.layers = 1, .dim = 16, .heads = 2, .kv_heads = 1, .head_dim = 8, .ffn = 16});
+    BookSession elsewhere;
+    elsewhere.open("another");
+    const auto opened = open_export(elsewhere.store(), gift.file(), "", other);
+    CHECK_FALSE(opened.model);
+    Store& store = elsewhere.store();
+    CHECK(store.conversations.messages(opened.session.id).size() == 2);
+    const auto documents = store.library.list();
+    REQUIRE(documents.size() == 1);
+    CHECK(documents[0].source == "book.txt");
+    CHECK(PassageIndex(store.database).is_complete(documents[0].id));
+    CHECK(opened.session.options.find(gift.home().folder().string()) == std::string::npos);
+    CHECK(opened.session.options.find(fixtures) == std::string::npos);
+}
+
+TEST_CASE("embeddings go along if they are about the same passages")
+{
+    Gift gift(options());
+    Database& home = gift.home().store().database;
+    const int64_t document = gift.home().store().library.list().at(0).id;
+    const size_t passages = PassageIndex(home).all(document).size();
+    const std::vector<float> window{0.6F, 0.8F};
+    home.transaction([&] {
+        for (size_t i = 0; i < passages; ++i)
+            PassageVectors(home).append(document, "an encoder", window, window.size());
+    });
+    gift.write();
+    const bool are_others = GENERATE(false, true);
+    if (are_others) change(gift.file(), "UPDATE passages SET end_byte = end_byte - 1 WHERE idx = 0");
+    ScratchDatabase elsewhere;
+    import_session(*elsewhere, gift.file(), "");
+    const int64_t there = Library(*elsewhere).list().at(0).id;
+    CHECK(PassageIndex(*elsewhere).is_complete(there));
+    CHECK(PassageVectors(*elsewhere).count(there, "an encoder") ==
+          (are_others ? 0 : static_cast<int64_t>(passages)));
+}
+
+TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and changes nothing")
+{
+    Gift gift(options());
+    gift.write();
+    ScratchDatabase elsewhere;
+    Conversations(*elsewhere).create({.name = "own", .model = "m", .model_name = "m", .options = "{}"});
+    const auto rows = [&](const char* table) {
+        return elsewhere->sql().execAndGet(std::string("SELECT count(*) FROM ") + table).getInt();
+    };
+    const auto refused = [&] {
+        const std::string before = bytes_of(gift.file());
+        const std::string code = refusal([&] { import_session(*elsewhere, gift.file(), ""); });
+        CHECK(bytes_of(gift.file()) == before);
+        for (const char* table : {"documents", "document_blocks", "blocks", "passages", "messages"})
+            CHECK(rows(table) == 0);
+        CHECK(rows("sessions") == 1);
+        return code;
+    };
+    SECTION("a trigger never runs")
+    {
+        change(gift.file(), "CREATE TRIGGER t AFTER INSERT ON sessions BEGIN DELETE FROM sessions; END");
+        CHECK(refused() == "PAL-DB-02");
+    }
+    SECTION("a view in the place of a table")
+    {
+        change(gift.file(), "DROP TABLE pins; CREATE VIEW pins AS SELECT 1 AS session, 2 AS first, 3 AS last, "
+                            "4 AS since, 'x' AS label");
+        CHECK(refused() == "PAL-DB-02");
+    }
+    SECTION("two sessions")
+    {
+        change(gift.file(), "INSERT INTO sessions(name, model, model_name, options, created_ms, changed_ms) "
+                            "VALUES('b', 'm', 'm', '{}', 0, 0)");
+        CHECK(refused() == "PAL-DB-02");
+    }
+    SECTION("text that does not match its checksum")
+    {
+        change(gift.file(), "UPDATE document_blocks SET hash = hash + 1 WHERE kind = 0");
+        CHECK(refused() == "PAL-DOC-05");
+    }
+    SECTION("a block that does not match its checksum")
+    {
+        change(gift.file(), "UPDATE blocks SET hash = randomblob(16)");
+        CHECK(refused() == "PAL-SNAP-03");
+    }
+    SECTION("rows that name others that are not there")
+    {
+        change(gift.file(), "PRAGMA foreign_keys = OFF; DELETE FROM documents");
+        CHECK_FALSE(refused().empty());
+    }
+    SECTION("a newer version")
+    {
+        change(gift.file(), "PRAGMA user_version = 99");
+        CHECK(refused() == "PAL-DB-05");
+    }
+    SECTION("a file that was cut off")
+    {
+        fs::resize_file(gift.file(), fs::file_size(gift.file()) / 2);
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a file that is no database")
+    {
+        std::ofstream(gift.file(), std::ios::binary) << "a text";
+        CHECK(is_export(gift.file())); // by its name, so that it is not read as text
+        CHECK(refused() == "PAL-DB-02");
+    }
+}
+
+TEST_CASE("an exported session is known by its content, and opens where nothing can be written")
+{
+    Gift gift(options());
+    gift.write();
+    const fs::path plain = gift.home().folder() / "book.txt";
+    CHECK_FALSE(is_export(plain));
+    CHECK_FALSE(is_export(gift.home().folder()));
+    CHECK_FALSE(is_export(gift.home().folder() / "nothing.palimpsest"));
+    const fs::path folder = gift.home().folder() / "medium", renamed = folder / "book.txt";
+    fs::create_directory(folder);
+    fs::copy_file(gift.file(), renamed);
+    CHECK(is_export(renamed));
+    fs::permissions(renamed, fs::perms::owner_read);
+    fs::permissions(folder, fs::perms::owner_read | fs::perms::owner_exec);
+    ExportFile once(renamed), twice(renamed);
+    CHECK(once.identity() == ExportFile(gift.file()).identity());
+    CHECK(twice.session().name == "book");
+    fs::permissions(folder, fs::perms::owner_all);
+}
