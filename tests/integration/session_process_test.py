@@ -14,6 +14,9 @@ OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
 SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
 
 
+BEGUN = ["--model", SHIPPED, "--budget", "64", "--chunk", "16"]  # a model that every machine has
+
+
 class StoredSessionTest(SessionTest):
     # -- options on an existing session ----------------------------------------------------------------------------
 
@@ -296,11 +299,14 @@ class StoredSessionTest(SessionTest):
         self.assertEqual(os.listdir(self.folder).count("moby.palimpsest.lock"), 0)
         elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
         self.assertEqual(self.document("sessions", "import", exported, *elsewhere)["name"], "moby")
-        self.fails(2, "PAL-SESSION-02", "sessions", "import", exported, *elsewhere)
+        self.assertEqual(self.document("sessions", "import", exported, *elsewhere)["name"], "moby")
+        self.assertEqual(len(self.document("sessions", "list", *elsewhere)["sessions"]), 1, "it was imported before")
+        self.fails(2, "PAL-SESSION-02", "sessions", "import", exported)
         self.run_command("sessions", "verify", "moby", *elsewhere)
         here, there = self.document("sessions", "show", "moby"), self.document("sessions", "show", "moby", *elsewhere)
         self.assertEqual(here["messages"], there["messages"])
-        self.assertEqual(self.document("inspect", "--session", "moby", *elsewhere)["heads"], self.kept("moby"))
+        self.assertEqual(self.document("inspect", "--session", "moby", "--model", MODEL, *elsewhere)["heads"],
+                         self.kept("moby"))
         self.fails(1, "PAL-DB-02", "sessions", "import", self.book)
 
         self.run_command("sessions", "strip", "copy")
@@ -368,6 +374,78 @@ class StoredSessionTest(SessionTest):
             self.assertEqual(json.load(written)["name"], "one")
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("one.")], ["one.html"])
         self.fails(3, "PAL-SESSION-01", "sessions", "transcript", "two")
+
+    def export(self, *options):
+        self.run_command("read", self.book, "--session", "one", *BEGUN)
+        gift = os.path.join(self.folder, "gift")
+        told = self.document("sessions", "export", "one", gift, *options)
+        self.assertEqual((told["documents"], told["messages"], told["bytes"]), (1, 0, os.path.getsize(gift)))
+        os.chmod(gift, 0o400)
+        return gift, told
+
+    def test_an_exported_book_is_asked_at_once_on_another_machine(self):
+        gift, _ = self.export()
+        with open(gift, "rb") as file:
+            content = file.read()
+        here = self.document("ask", "--session", "one", "who?", "--max-tokens", "4")
+        os.remove(self.book)
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        for command, question in (("ask", ["who?"]), ("summarize", [])):
+            there = self.document(command, gift, *question, "--max-tokens", "4", *elsewhere)
+            self.assertEqual(there["tokens_fed_again"], 0)
+            self.assertEqual(there["documents"], ["book.txt"])
+            if command == "ask":
+                self.assertEqual(there["answers"][0]["text"], here["answers"][0]["text"])
+        turns = self.document("chat", gift, "--max-tokens", "4", *elsewhere, stdin=b"who?\n")["turns"]
+        self.assertEqual(len(turns), 1)
+        self.assertEqual([s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]], ["one"])
+        read = self.document("read", gift, "--session", "mine", *elsewhere)
+        self.assertEqual((read["tokens_fed_again"], read["coverage"]["tokens_read"]), (0, there["coverage"]["tokens_read"]))
+        with open(gift, "rb") as file:
+            self.assertEqual(file.read(), content)
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("gift")], ["gift"])
+
+    def test_an_export_is_rounded_on_request_and_says_so(self):
+        gift, exact = self.export()
+        small = os.path.join(self.folder, "small.palimpsest")
+        result = self.run_command("sessions", "export", "one", small, "--snapshot", "q4")
+        self.assertIn(b"rounded to q4 in the file: answers may differ", result.stderr)
+        self.assertIn(b"(q4)", result.stderr)
+        self.assertLess(os.path.getsize(small), exact["bytes"])
+        self.assertEqual(self.document("sessions", "show", "one")["states"][0]["form"], "exact")
+        self.assertEqual(self.document("sessions", "show", small)["states"][0]["form"], "q4")
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        answer = self.run_command("ask", small, "who?", "--max-tokens", "4", *elsewhere)
+        self.assertIn(b"rounded to q4 when it was saved", answer.stderr)
+
+    def test_an_export_without_its_model_is_text_that_another_model_reads(self):
+        gift, _ = self.export()
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        shown = self.document("sessions", "show", gift, *elsewhere)
+        self.assertEqual(shown["documents"][0]["source"], "book.txt")
+        self.assertFalse(os.path.exists(elsewhere[1]), "looking at it stores nothing")
+        other = ["--model", OTHER_MODEL]
+        for command in (["ask", gift, "who?"], ["summarize", gift], ["chat", gift]):
+            sentence = self.fails(1, "PAL-SNAP-02", *command, *other, *elsewhere)
+            self.assertIn("palimpsest read '%s' --session OTHER" % gift, sentence)
+        self.assertIn(b"book", self.run_command("find", "keeper of light", "--words", *elsewhere).stdout)
+        read = self.document("read", gift, "--session", "anew", "--budget", "64", "--chunk", "16", *other, *elsewhere)
+        self.assertEqual(read["coverage"]["tokens_read"], read["coverage"]["tokens_in_input"])
+        self.assertEqual({s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]}, {"one", "anew"})
+
+    def test_an_export_is_given_alone_and_never_taken_for_text(self):
+        gift, _ = self.export()
+        self.fails(2, "PAL-OPTION-01", "summarize", gift, self.book)
+        self.fails(2, "PAL-OPTION-01", "ask", gift, "who?", "--no-save")
+        cut = os.path.join(self.folder, "cut.palimpsest")
+        with open(gift, "rb") as file:
+            content = file.read()
+        for length in (len(content) // 2, 50):
+            with open(cut, "wb") as file:
+                file.write(content[:length])
+            for command in (["chat", cut], ["ask", cut, "who?"], ["sessions", "import", cut], ["sessions", "show", cut]):
+                self.fails(1, "PAL-DB-03", *command)
+        self.assertEqual([s["name"] for s in self.document("sessions", "list")["sessions"]], ["one"])
 
     def test_an_export_with_a_wrong_block_hash_is_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/palimpsest/chosen_model.h"
+#include "app/palimpsest/given_export.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/error.h"
@@ -92,6 +93,15 @@ void AnswerCommand::load(Console& console)
     own_template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_, framing);
     template_ = own_template_.get();
     warn(console);
+}
+
+void AnswerCommand::take_export(const std::string& file, Console& console)
+{
+    if (common_.no_save)
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
+                    Text("an exported session is imported to be asked"), Text("leave out {0}", Setting::NoSave));
+    const auto store = storage::open_store(database_, storage::Database::Access::Write, console.stop);
+    session_ = session_of_export(*store, file, session_, common_, console);
 }
 
 void AnswerCommand::open_stored(std::unique_ptr<Store> store, StoredOptions options, Console& console)

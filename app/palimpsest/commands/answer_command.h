@@ -54,6 +54,9 @@ protected:
 
     // Without --session. Throws as load_chosen_model.
     void load(Console& console);
+    // Imports an exported session that is given as the only document, and makes it the session of --session.
+    // Throws Error as session_of_export, and Usage with --no-save.
+    void take_export(const std::string& file, Console& console);
     // The session of --session, in `store`; without it, one that nothing else names. `options`: what the shared
     // options do not say. REQUIRES: listener_.
     void open_stored(std::unique_ptr<storage::Store> store, storage::StoredOptions options, Console& console);

@@ -10,6 +10,7 @@
 #include "app/palimpsest/indexed_store.h"
 #include "app/palimpsest/output.h"
 #include "kernels/base/error.h"
+#include "storage/export_file.h"
 #include "storage/session/answer_support.h"
 #include "storage/session/document_indexing.h"
 #include "storage/session/found_sentences.h"
@@ -57,8 +58,8 @@ public:
         command_ = parent.add_subcommand("ask", "read a document and answer questions about it");
         command_
             ->add_option("FILE QUESTION", words_,
-                         "a document, or - for standard input, and questions, each answered from the same "
-                         "reading; with --session only questions")
+                         "a document, - for standard input, or an exported session, and questions, each answered "
+                         "from the same reading; with --session only questions")
             ->required();
         command_->add_flag("--continue", continue_, "let each question see the ones before it");
         prompt_ = storage::passage_prompt;
@@ -86,13 +87,18 @@ public:
             write_note(console, common_.events,
                        Text("--answer-from passages has no effect with --continue, --steer, --question-last or "
                             "--reread never"));
-        if (!session_.empty()) return ask_stored(console);
+        const bool is_export = storage::is_export(words_[0]);
+        if (!session_.empty() && !is_export) return ask_stored(console);
         if (words_.size() < 2)
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
                         Text("there is no QUESTION"),
                         Text("give a file and a question, or --session and a question"));
         questions_.assign(words_.begin() + 1, words_.end());
         require_questions();
+        if (is_export) {
+            take_export(words_[0], console);
+            return ask_stored(console);
+        }
         Documents documents = open_documents({words_[0]}, console.in, console.stop);
         if (protocol() != Protocol::Blind && questions_.size() > 1) check_reading_for_each(documents);
         load(console);
@@ -301,7 +307,7 @@ private:
     void ask_stored(Console& console)
     {
         refuse_protocol_of_a_session();
-        questions_ = words_;
+        if (questions_.empty()) questions_ = words_;
         require_questions();
         StoredOptions options;
         options.read_only = true; // questions do not change the session

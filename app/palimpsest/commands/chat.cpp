@@ -9,6 +9,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/given_export.h"
 #include "app/palimpsest/interrupt.h"
 #include "app/palimpsest/line_editor.h"
 #include "app/palimpsest/output.h"
@@ -68,7 +69,8 @@ public:
         common_.sampler.temperature = chat_temperature;
         options_.talks = true;
         command_ = parent.add_subcommand("chat", "talk with the model, without end; saved after every turn");
-        command_->add_option("FILE", file_, "a document to talk about, read first");
+        command_->add_option("FILE", file_,
+                             "a document to talk about, read first, or an exported session to go on with");
         add_session_option(*command_, session_);
         command_->add_flag("--recompute", options_.recompute,
                            "compute the session again from its text if no saved state can be used");
@@ -94,11 +96,14 @@ public:
                         Text("a session is there to be saved"),
                         Text("leave out {0} or {1}", Setting::NoSave, Setting::Session));
         if (common_.no_save) refuse_snapshot_without_session(common_);
+        const bool is_export = is_given_export({file_});
         Documents documents;
-        if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
-        const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
+        if (!file_.empty() && !is_export) documents = open_documents({file_}, console.in, console.stop);
         const auto store = common_.no_save ? std::make_unique<Store>()
                                            : open_store(database_, storage::Database::Access::Write, console.stop);
+        std::string name = session_;
+        if (is_export) name = session_of_export(*store, file_, session_, common_, console);
+        if (name.empty()) name = file_.empty() ? today() : documents[0]->title();
         options_.choice = common_;
         options_.rereading = common_.rereading();
         ConsoleListener listener(console, common_.events);

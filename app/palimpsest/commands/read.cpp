@@ -5,6 +5,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/given_export.h"
 #include "app/palimpsest/library_document.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
@@ -47,7 +48,9 @@ public:
     explicit Read(CLI::App& parent)
     {
         command_ = parent.add_subcommand("read", "stream documents into a named session, to ask about them later");
-        command_->add_option("FILE", files_, "documents, or - for standard input");
+        command_->add_option("FILE", files_,
+                             "documents, - for standard input, or an exported session, which is not read again if "
+                             "its model is here");
         command_->add_option(
             "--document", documents_,
             "read a stored document, which its number or title names (see palimpsest library list); "
@@ -92,9 +95,11 @@ public:
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("FILE"),
                         Text("nothing is given to read"),
                         Text("give a file, or a stored document with --document"));
-        const Documents documents = open_documents(files_, console.in, console.stop);
+        const bool is_export = is_given_export(files_);
+        const Documents documents = is_export ? Documents() : open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         std::vector<int64_t> stored;
+        if (is_export) stored = documents_to_read(*store, console);
         for (const std::string& name : documents_)
             stored.push_back(library_document(store->library, name).id);
         options_.choice = common_;
@@ -136,6 +141,22 @@ public:
     }
 
 private:
+    // The documents of an exported session that are read: none if the session itself can go on under the name of
+    // --session, which then is imported under it.
+    std::vector<int64_t> documents_to_read(storage::Store& store, Console& console) const
+    {
+        const bool is_stored = store.conversations.find(session_).has_value();
+        const auto opened = open_given_export(store, files_[0], "", common_);
+        const int64_t found = opened.session.id;
+        const bool goes_on = opened.model && !is_stored;
+        if (goes_on && !opened.is_new) storage::fork_session(store, opened.session.name, session_);
+        if (goes_on && opened.is_new) store.conversations.rename(found, session_);
+        if (opened.is_new)
+            tell_import(files_[0], goes_on ? session_ : opened.session.name, common_.events, console);
+        if (goes_on || opened.session.name == session_) return {};
+        return storage::documents_in(storage::SessionStream(store.conversations.stream(found)));
+    }
+
     CLI::App* command_ = nullptr;
     CLI::Option* question_ = nullptr;
     CommonOptions common_;

@@ -17,10 +17,12 @@
 #include "kernels/base/printable.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"
+#include "storage/export_file.h"
 #include "storage/rescue.h"
 #include "storage/restoring.h"
 #include "storage/session/cache_collection.h"
 #include "storage/session/document_report.h"
+#include "storage/session/exported_session.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_verification.h"
 #include "storage/session/store.h"
@@ -40,6 +42,7 @@ using storage::open_store;
 using storage::SessionInfo;
 using storage::SnapshotInfo;
 using storage::Store;
+using storage::StoredOptions;
 using storage::utc_minute;
 using Access = storage::Database::Access;
 
@@ -71,20 +74,27 @@ public:
             command->add_option("NAME", name_, "the session's name")->required();
             return command;
         };
+        const auto named_or_file = [&](CLI::App* command) {
+            command->add_option("NAME", name_, "the session's name, or an exported session")->required();
+            return command;
+        };
         add("list", "all sessions, the last used first", &Sessions::list);
-        named(add("show", "one session: its documents, messages and saved states", &Sessions::show));
+        named_or_file(add("show", "one session: its documents, messages and saved states", &Sessions::show));
         named(add("rename", "another name", &Sessions::rename))->add_option("TO", other_)->required();
         named(add("rm", "delete a session for good", &Sessions::remove));
         named(add("fork", "a second session that goes on from the same point", &Sessions::fork))
             ->add_option("TO", other_)
             ->required();
-        named(add("export", "write a session to one file", &Sessions::export_file))
-            ->add_option("FILE", file_, "a new file")
-            ->required();
+        export_ =
+            named(add("export", "write a session to one file, which another machine with its model goes on with",
+                      &Sessions::export_file));
+        export_->add_option("FILE", file_, "a new file")->required();
+        add_snapshot_option(*export_, common_);
+        add_backend_options(*export_, common_);
         CLI::App* import = add("import", "take in a session that was exported", &Sessions::import_file);
         import->add_option("FILE", file_, "an exported session")->required();
         import->add_option("--name", name_, "another name than it had");
-        CLI::App* transcript = named(
+        CLI::App* transcript = named_or_file(
             add("transcript", "write what was said in a session as Markdown, HTML or JSON", &Sessions::transcript));
         transcript
             ->add_option("--format", format_,
@@ -93,7 +103,7 @@ public:
             ->excludes(transcript->get_option("--json"));
         transcript->add_option("-o,--output", file_, "a new file instead of standard output");
         transcript->add_flag("--force", force_, "replace the file if it is there already");
-        named(add("verify", "read everything of a session and compare its checksums", &Sessions::verify));
+        named_or_file(add("verify", "read everything of a session and compare its checksums", &Sessions::verify));
         named(add("strip", "keep the text, free the cache", &Sessions::strip));
         CLI::App* backup = add("backup", "copy all sessions and documents to one file", &Sessions::back_up_all);
         backup->add_option("FILE", file_, "a new file")->required();
@@ -126,6 +136,21 @@ private:
     };
 
     std::unique_ptr<Store> open(Access access) const { return open_store(database_, access); }
+
+    // The database with the session NAME, or the exported file NAME, if no session has this name; then name_
+    // becomes that of its session.
+    std::unique_ptr<Store> open_named()
+    {
+        if (!storage::is_export(name_)) return open(Access::Read);
+        try {
+            auto store = open(Access::Read);
+            if (store->conversations.find(name_)) return store;
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::DatabaseNotFound) throw;
+        }
+        const std::string file = std::exchange(name_, storage::ExportFile(name_).session().name);
+        return std::make_unique<Store>(file, Access::Immutable, storage::CheckLimit());
+    }
 
     // A stored setting: "question" (steering question) or "system" (system prompt); null if unset or if the
     // settings cannot be parsed.
@@ -168,7 +193,7 @@ private:
 
     void show(Console& console)
     {
-        const auto store = open(Access::Read);
+        const auto store = open_named();
         const SessionInfo info = store->conversations.get(name_);
         ordered_json result = {{"schema", "palimpsest.session-details/1"}};
         result.update(summary(*store, info));
@@ -260,10 +285,64 @@ private:
         storage::fork_session(*store, name_, other_);
     }
 
-    void export_file(Console&)
+    void export_file(Console& console)
     {
+        storage::require_absent(file_);
         const auto store = open(Access::Read);
-        storage::export_session(store->database, store->conversations.get(name_).id, file_);
+        const SessionInfo session = store->conversations.get(name_);
+        const bool is_given = common_.given(Setting::Snapshot);
+        const storage::SnapshotForm form = common_.snapshot_form();
+        if (is_given && storage::needs_rounding(*store, session, form))
+            export_rounded(*store, session, form, console);
+        else
+            export_as_it_is(*store, session, is_given ? std::optional(form) : std::nullopt, console);
+        storage::ExportFile file(file_);
+        tell_contents(storage::ExportContents::of(file), console);
+    }
+
+    void export_rounded(Store& store, const SessionInfo& session, storage::SnapshotForm form, Console& console)
+    {
+        ConsoleListener listener(console, false);
+        StoredOptions options;
+        options.choice = common_;
+        storage::export_rounded(store, session, file_, form, options, listener);
+    }
+
+    // `form`: what was asked for; nullopt: nothing.
+    void export_as_it_is(Store& store, const SessionInfo& session, std::optional<storage::SnapshotForm> form,
+                         Console& console) const
+    {
+        const auto states = store.snapshots.of(session.id);
+        if (!json_ && states.empty())
+            write_note(console, false, Text("it has no cache: who opens the file reads its text again"));
+        else if (!json_ && form && *form != states.front().form)
+            write_note(console, false,
+                       Text("its cache was rounded to {0} when it was saved, and stays so",
+                            std::string(storage::name_of(states.front().form))));
+        storage::export_session(store.database, session.id, file_);
+    }
+
+    void tell_contents(const storage::ExportContents& holds, Console& console) const
+    {
+        if (json_)
+            return write_json(console.out, {{"schema", "palimpsest.export/1"},
+                                            {"file", file_},
+                                            {"session", holds.session},
+                                            {"model", holds.model},
+                                            {"documents", holds.documents},
+                                            {"tokens", holds.tokens},
+                                            {"notes", holds.notes},
+                                            {"messages", holds.messages},
+                                            {"form", storage::name_of(holds.form)},
+                                            {"cache_bytes", holds.cache_bytes},
+                                            {"bytes", holds.bytes}});
+        console.err << console.wording.of(Text(
+                           "{0}: documents: {1}, tokens: {2}, notes: {3}, messages: {4}, cache: {5} ({6}) of {7}, "
+                           "in all {8}",
+                           visible(file_), holds.documents, format_count(holds.tokens), holds.notes, holds.messages,
+                           format_bytes(holds.cache_bytes), std::string(storage::name_of(holds.form)),
+                           visible(holds.model), format_bytes(holds.bytes)))
+                    << '\n';
     }
 
     storage::TranscriptFormat transcript_format() const
@@ -276,7 +355,7 @@ private:
 
     void transcript(Console& console)
     {
-        const auto store = open(Access::Read);
+        const auto store = open_named();
         const auto transcript = storage::Transcript::of(*store, store->conversations.get(name_));
         if (file_.empty())
             return storage::write_transcript(transcript, transcript_format(), console.wording, console.out);
@@ -289,14 +368,24 @@ private:
     void import_file(Console& console)
     {
         const auto store = open(Access::Write);
-        const std::string name = storage::import_session(store->database, file_, name_);
+        const std::string name = imported(*store);
         if (json_) return write_json(console.out, {{"schema", "palimpsest.import/1"}, {"name", name}});
         console.out << visible(name) << '\n';
     }
 
+    // Without --name, a session that was imported from the same file before is taken.
+    std::string imported(Store& store) const
+    {
+        const storage::ExportFile file(file_);
+        const bool is_taken = store.conversations.find(file.session().name).has_value();
+        const bool is_there = storage::imported_session(store.database, file.identity()).has_value();
+        const std::string name = name_.empty() && is_taken && !is_there ? file.session().name : name_;
+        return storage::open_export(store, file_, name).session.name;
+    }
+
     void verify(Console& console)
     {
-        const auto store = open(Access::Read);
+        const auto store = open_named();
         const auto [info, tokens] = storage::verified_session(*store, name_);
         if (json_)
             return write_json(console.out, {{"schema", "palimpsest.session-check/1"},
@@ -475,7 +564,8 @@ private:
                        Text("nothing uses {0} ({1})", visible(file.path.string()), format_bytes(file.bytes)));
     }
 
-    CLI::App* sessions_ = nullptr;
+    CLI::App *sessions_ = nullptr, *export_ = nullptr;
+    CommonOptions common_; // of export
     std::vector<Action> actions_;
     std::string name_, other_, file_, format_, max_size_, database_;
     bool json_ = false, list_ = false, force_ = false, dry_run_ = false;

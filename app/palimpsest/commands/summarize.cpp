@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/palimpsest/commands/answer_command.h"
+#include "app/palimpsest/given_export.h"
 #include "app/palimpsest/output.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -45,9 +46,10 @@ public:
     explicit Summarize(CLI::App& parent)
     {
         command_ = parent.add_subcommand("summarize", "read documents and write a summary");
-        command_->add_option("FILE", files_,
-                             "documents, or - for standard input; with --session none are needed: "
-                             "what the session has read is summarized");
+        command_->add_option(
+            "FILE", files_,
+            "documents, - for standard input, or an exported session; with --session none are needed: "
+            "what the session has read is summarized");
         prompt_ = "Summarize the text above.";
         command_->add_option("--prompt", prompt_, "what to ask for")->capture_default_str();
         command_->add_flag("--each", each_, "a summary of each document instead of one of all");
@@ -77,6 +79,10 @@ public:
 
     void run(Console& console) override
     {
+        if (is_given_export(files_)) {
+            take_export(files_[0], console);
+            files_.clear();
+        }
         check_options();
         listener_.emplace(console, common_.events);
         Documents documents = open_documents(files_, console.in, console.stop);

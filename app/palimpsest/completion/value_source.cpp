@@ -26,6 +26,11 @@ std::vector<std::string> endings_of_documents()
 const std::vector<Rule>& rules()
 {
     static const ValueSource documents{ValueKind::Files, endings_of_documents()};
+    static const ValueSource with_exports = [] {
+        ValueSource source = documents;
+        source.words.emplace_back("palimpsest");
+        return source;
+    }();
     static const ValueSource any_file{ValueKind::Files}, sessions{ValueKind::Names, {"sessions"}},
         policies{ValueKind::Names, {"policies"}}, models{ValueKind::Models};
     static const std::vector<Rule> all = {
@@ -36,8 +41,11 @@ const std::vector<Rule>& rules()
         {"sessions import", "--name", {}},
         {"", "NAME", sessions},
         {"", "MODEL", models},
+        {"chat", "FILE", with_exports},
+        {"read", "FILE", with_exports},
+        {"summarize", "FILE", with_exports},
         {"", "FILE", documents},
-        {"", "FILE QUESTION", documents},
+        {"", "FILE QUESTION", with_exports},
         {"compare", "--session", {ValueKind::List, {"sessions"}}},
         {"", "--session", sessions},
         {"", "--model", models},

@@ -1,0 +1,51 @@
+#include "app/palimpsest/given_export.h"
+
+#include <algorithm>
+
+#include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/output.h"
+#include "kernels/base/error.h"
+#include "kernels/base/printable.h"
+#include "storage/export_file.h"
+#include "storage/session/model_choice.h"
+
+namespace palimpsest::app {
+
+bool is_given_export(const std::vector<std::string>& files)
+{
+    const auto found =
+        std::ranges::find_if(files, [](const std::string& file) { return storage::is_export(file); });
+    if (found == files.end()) return false;
+    if (files.size() > 1)
+        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::escaped(*found),
+                    Text("it is an exported session, and other files are given beside it"), Text("give it alone"));
+    return true;
+}
+
+storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
+                                        const CommonOptions& options)
+{
+    const bool names_model = options.given(Setting::Model);
+    return storage::open_export(store, file, session,
+                                names_model ? storage::find_model(options.model) : std::filesystem::path());
+}
+
+void tell_import(const std::string& file, const std::string& session, bool events, Console& console)
+{
+    write_note(console, events, Text("{0} is imported as the session '{1}'", visible(file), visible(session)));
+}
+
+std::string session_of_export(storage::Store& store, const std::string& file, const std::string& session,
+                              const CommonOptions& options, Console& console)
+{
+    const auto opened = open_given_export(store, file, session, options);
+    if (opened.is_new) tell_import(file, opened.session.name, options.events, console);
+    if (!opened.model)
+        throw storage::model_is_elsewhere(
+            opened.session,
+            Text("to ask about it, read it with another model: palimpsest read '{0}' --session OTHER",
+                 printable(file)));
+    return opened.session.name;
+}
+
+} // namespace palimpsest::app
