@@ -3512,6 +3512,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
         <source>Retry</source>
         <translation>Erneut versuchen</translation>
     </message>
+    <message>
+        <source>Read with this model</source>
+        <translation>Mit diesem Modell lesen</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::clear_button</name>

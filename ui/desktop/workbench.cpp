@@ -47,6 +47,10 @@ void Workbench::connect_requests()
     connect(w, &MainWindow::duplicate_wanted, e, &EngineThread::fork_session);
     connect(w, &MainWindow::export_wanted, e, &EngineThread::export_session);
     connect(w, &MainWindow::import_wanted, e, &EngineThread::import_session);
+    connect(w, &MainWindow::export_open_wanted, this, [this](const QString& file) {
+        begun_ = true;
+        engine_.open_export(file);
+    });
     connect(w, &MainWindow::session_about_wanted, this, &Workbench::begin_session_about);
     connect(w, &MainWindow::add_to_library_wanted, e, &EngineThread::add_to_library);
     connect(w, &MainWindow::keep_wanted, e, &EngineThread::keep);
@@ -132,7 +136,18 @@ void Workbench::begin_session(bool saved)
 CommandId Workbench::begin_session_about(qint64 document)
 {
     begun_ = true;
-    return engine_.begin_session_about(document, new_session());
+    return engine_.begin_session_about({document}, new_session());
+}
+
+// Returns the button that reads the documents of a session whose model is missing; none if it has read none.
+MessageBar::Action Workbench::read_with_this_model()
+{
+    std::vector<int64_t> documents;
+    for (const DocumentPart& document : facts_->documents)
+        documents.push_back(document.info.id);
+    if (documents.empty()) return {};
+    return {tr("Read with this model"),
+            [this, documents] { engine_.begin_session_about(documents, new_session()); }};
 }
 
 void Workbench::ask(const QString& text)
@@ -184,7 +199,9 @@ void Workbench::show_session_error(const SessionFacts* before)
     if (was != is) window_.withdraw(std::exchange(told_meanwhile_, {}));
     if (before && facts_ && before->id == facts_->id && before->not_stored && !facts_->not_stored)
         window_.tell(MessageBar::Kind::Note, tr("What was said is saved now."));
-    if (!is.isEmpty()) window_.tell(MessageBar::Kind::Failure, is, retry());
+    if (is.isEmpty()) return;
+    const bool is_text = facts_ && !facts_->text_only.isEmpty();
+    window_.tell(MessageBar::Kind::Failure, is, is_text ? read_with_this_model() : retry());
 }
 
 // Returns the button that stores waiting turns; none if no turn waits, or if trying again does not help.

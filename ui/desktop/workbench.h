@@ -52,6 +52,7 @@ private:
     void show_session_error(const SessionFacts* before);
     void show_failure(CommandId id, const Failure& failure);
     MessageBar::Action retry();
+    MessageBar::Action read_with_this_model();
     void notify_reading_ended(const QString& what, bool complete);
     void read(const QStringList& files);
     void begin_session(bool saved);

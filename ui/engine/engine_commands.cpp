@@ -2,6 +2,8 @@
 #include "ui/engine/engine_thread.h"
 #include "ui/engine/worker.h"
 
+#include <QFileInfo>
+
 namespace palimpsest::ui {
 
 EngineThread::EngineThread(const QString& database, QObject* parent)
@@ -42,10 +44,10 @@ CommandId EngineThread::begin_session(const NewSession& request, const QStringLi
                         [=](Worker& worker) { worker.begin_session(request, files); });
 }
 
-CommandId EngineThread::begin_session_about(int64_t document, const NewSession& request)
+CommandId EngineThread::begin_session_about(const std::vector<int64_t>& documents, const NewSession& request)
 {
     return worker_->add(Activity::Opening, request.name,
-                        [=](Worker& worker) { worker.begin_session_about(document, request); });
+                        [=](Worker& worker) { worker.begin_session_about(documents, request); });
 }
 
 CommandId EngineThread::open_session(const QString& name)
@@ -133,6 +135,12 @@ CommandId EngineThread::export_session(const QString& name, const QString& file)
 CommandId EngineThread::import_session(const QString& file)
 {
     return worker_->add_library_command([=](LibraryCommands& library) { library.import_session(file); });
+}
+
+CommandId EngineThread::open_export(const QString& file)
+{
+    return worker_->add(Activity::Opening, QFileInfo(file).completeBaseName(),
+                        [=](Worker& worker) { worker.open_export(file); });
 }
 
 CommandId EngineThread::rename_session(const QString& name, const QString& to)

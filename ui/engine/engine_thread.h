@@ -62,8 +62,8 @@ public:
     // ---- commands; each returns its number for cancel()
     CommandId load_model(const ModelChoiceRequest& request);
     CommandId begin_session(const NewSession& request, const QStringList& files = {});
-    // A new session that reads a stored document, whose title names it.
-    CommandId begin_session_about(int64_t document, const NewSession& request);
+    // A new session that reads stored documents. The title of the first names it. REQUIRES: there is one.
+    CommandId begin_session_about(const std::vector<int64_t>& documents, const NewSession& request);
     // Resumes reading a document that was read in part. If the model is missing, only the text is shown
     // (SessionFacts::text_only). If opening fails, the previous session stays open.
     CommandId open_session(const QString& name);
@@ -84,7 +84,8 @@ public:
     CommandId change_policy(const NewSession& request,
                             bool from_the_start); // true: reads the same documents in a new session
     CommandId export_session(const QString& name, const QString& file);
-    CommandId import_session(const QString& file);
+    CommandId import_session(const QString& file); // or finds the one that was imported from it
+    CommandId open_export(const QString& file);    // the same, and opens it
     CommandId rename_session(const QString& name, const QString& to);
     CommandId fork_session(const QString& name, const QString& to);
     CommandId remove_session(const QString& name); // permanently

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/session/exported_session.h"
 #include "storage/session/stored_session.h"
 #include "storage/transcript/transcript.h"
 #include "storage/transcript/transcript_format.h"
@@ -40,12 +41,13 @@ void LibraryCommands::export_session(const QString& name, const QString& file)
     Q_EMIT owner_.noted(EngineThread::tr("“%1” was exported to %2.").arg(name, file));
 }
 
-void LibraryCommands::import_session(const QString& file)
+QString LibraryCommands::import_session(const QString& file)
 {
-    const QString name =
-        QString::fromStdString(storage::import_session(database_.store().database, file.toStdString(), {}));
+    const auto opened = storage::open_export(database_.store(), file.toStdString());
+    const QString name = QString::fromStdString(opened.session.name);
     Q_EMIT owner_.library_changed();
-    Q_EMIT owner_.noted(EngineThread::tr("“%1” is in the library now.").arg(name));
+    if (opened.is_new) Q_EMIT owner_.noted(EngineThread::tr("“%1” is in the library now.").arg(name));
+    return name;
 }
 
 void LibraryCommands::rename_session(const QString& name, const QString& to)

@@ -296,13 +296,13 @@ void EngineThread::Worker::handle_device_loss()
 
 // ---- opening and closing
 
-void EngineThread::Worker::begin_session_about(int64_t document, const NewSession& request)
+void EngineThread::Worker::begin_session_about(const std::vector<int64_t>& documents, const NewSession& request)
 {
     ensure_model();
-    const QString title = QString::fromStdString(database_.store().library.get(document).title);
+    const QString title = QString::fromStdString(database_.store().library.get(documents.front()).title);
     const QString name = request.name.isEmpty() ? free_session_name(title, database_) : request.name;
     begin_and_read(name, request,
-                   [&] { run_reading(title, [&] { open_.require_session().read_stored({document}); }); });
+                   [&] { run_reading(title, [&] { open_.require_session().read_stored(documents); }); });
 }
 
 void EngineThread::Worker::begin_session(const NewSession& request, const QStringList& files)
@@ -326,6 +326,11 @@ void EngineThread::Worker::open_session(const QString& name)
         publish_facts();
     });
     if (open_.session() && open_.session()->is_half_read()) read_on();
+}
+
+void EngineThread::Worker::open_export(const QString& file)
+{
+    open_session(library_.import_session(file));
 }
 
 void EngineThread::Worker::close_session()

@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "storage/session/answer_text.h"
 #include "storage/session/listener.h"
@@ -53,8 +54,9 @@ public:
     // ---- commands, called on the engine thread
     void load_model(const ModelChoiceRequest& request);
     void begin_session(const NewSession& request, const QStringList& files);
-    void begin_session_about(int64_t document, const NewSession& request);
+    void begin_session_about(const std::vector<int64_t>& documents, const NewSession& request);
     void open_session(const QString& name);
+    void open_export(const QString& file);
     void close_session(); // throws Error if some turns cannot be stored
     void read_files(const QStringList& files);
     void read_on();

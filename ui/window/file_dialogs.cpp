@@ -12,8 +12,8 @@ FileDialogs::FileDialogs(QWidget* window) : QObject(window), window_(window) {}
 
 void FileDialogs::ask_for_documents(const QString& folder)
 {
-    const QString filter =
-        tr("Documents (%1)").arg(document_patterns()) + QStringLiteral(";;") + tr("All files (*)");
+    const QString filter = tr("Documents (%1)").arg(document_patterns() + QStringLiteral(" *.palimpsest")) +
+                           QStringLiteral(";;") + tr("All files (*)");
     const QStringList files = QFileDialog::getOpenFileNames(window_, tr("Open documents"), folder, filter);
     if (!files.isEmpty()) Q_EMIT documents_chosen(files);
 }

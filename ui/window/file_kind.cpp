@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QFileInfo>
 
+#include "storage/export_file.h"
 #include "storage/session/document.h"
 #include "storage/transcript/transcript_format.h"
 
@@ -23,7 +24,7 @@ FileKind kind_of(const QString& path)
     if (!file.exists()) return FileKind::Nothing;
     if (is_model(file)) return FileKind::Model;
     if (file.isDir()) return models_in(path).isEmpty() ? FileKind::Folder : FileKind::ModelFolder;
-    if (file.suffix().compare(QLatin1String("palimpsest"), Qt::CaseInsensitive) == 0) return FileKind::Export;
+    if (storage::is_export(path.toStdString())) return FileKind::Export;
     return FileKind::Document;
 }
 

@@ -14,7 +14,8 @@ enum class FileKind {
     Nothing      // the path does not exist
 };
 
-// Decides by names and, for a folder, by the names in it; reads no file.
+// Decides by names and, for a folder, by the names in it; of a file it reads the beginning, as storage::is_export
+// does.
 FileKind kind_of(const QString& path);
 
 // Name patterns of the readable documents, for a file dialog ("*.txt *.md").

@@ -345,7 +345,7 @@ void MainWindow::open_paths(const QStringList& paths)
             documents.append(path);
             break;
         case FileKind::Export:
-            Q_EMIT import_wanted(path);
+            Q_EMIT export_open_wanted(path);
             break;
         case FileKind::Model: {
             ModelChoiceRequest request = preferences_.model;

@@ -67,6 +67,7 @@ Q_SIGNALS:
     void duplicate_wanted(const QString& name, const QString& to);
     void export_wanted(const QString& name, const QString& file);
     void import_wanted(const QString& file);
+    void export_open_wanted(const QString& file);                               // an exported session
     void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // show the hit in its text
     void session_about_wanted(qint64 document); // a new one, which reads what is stored
     void add_to_library_wanted(const QStringList& folders);

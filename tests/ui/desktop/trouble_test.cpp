@@ -24,7 +24,8 @@ private Q_SLOTS:
 
 private:
     MessageBar* bar() const { return program_->window().findChild<MessageBar*>(); }
-    QToolButton* retry() const;
+    QToolButton* button(const QString& text) const; // of the bar, if it is shown
+    QToolButton* retry() const { return button(QStringLiteral("Retry")); }
     void fill_disk_and_ask();
 
     std::unique_ptr<QTemporaryDir> folder_;
@@ -56,10 +57,10 @@ void TroubleTest::cleanup()
     disk_.reset();
 }
 
-QToolButton* TroubleTest::retry() const
+QToolButton* TroubleTest::button(const QString& text) const
 {
     for (QToolButton* button : bar()->findChildren<QToolButton*>())
-        if (button->text() == QStringLiteral("Retry") && button->isVisible()) return button;
+        if (button->text() == text && button->isVisible()) return button;
     return nullptr;
 }
 
@@ -136,6 +137,14 @@ void TroubleTest::a_session_without_its_model_is_shown_as_text()
     QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     QVERIFY2(text->text_layout().visible_text().contains(QStringLiteral("Ashford")),
              qPrintable(text->text_layout().visible_text().left(300)));
+    QToolButton* read = button(QStringLiteral("Read with this model"));
+    QVERIFY(read);
+    QTest::mouseClick(read, Qt::LeftButton);
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    QVERIFY(program_->facts()->name != name && program_->facts()->name != QStringLiteral("other"));
+    QCOMPARE(program_->facts()->text_only, QString());
+    QCOMPARE(program_->facts()->tokens_read, program_->facts()->tokens_in_input);
     engine.open_session(name);
     QVERIFY(program_->settle());
     QVERIFY(bar()->sentence().isEmpty());

@@ -202,6 +202,16 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
     QCOMPARE(facts()->name, QStringLiteral("twin"));
+    engine_->open_export(file); // which was imported before
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->name, QStringLiteral("Ashford"));
+    QCOMPARE(facts()->text_only, QString());
+    engine_->close_session();
+    engine_->open_export(book()); // not an export: nothing changes
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QStringLiteral("PAL-DB-02"));
+    QVERIFY(!facts());
 }
 
 void EngineThreadTest::documents_of_a_folder_are_stored_read_and_deleted()
@@ -230,7 +240,7 @@ void EngineThreadTest::documents_of_a_folder_are_stored_read_and_deleted()
     };
     QCOMPARE(documents().size(), size_t{2});
     const int64_t first = documents()[0].id;
-    engine_->begin_session_about(first, {.budget = QStringLiteral("64"), .chunk = 64});
+    engine_->begin_session_about({first}, {.budget = QStringLiteral("64"), .chunk = 64});
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
     QVERIFY(facts());

@@ -28,6 +28,7 @@
 #include <stop_token>
 
 #include "kernels/base/error.h"
+#include "storage/database.h"
 #include "storage/models/default_model.h"
 #include "storage/session/document.h"
 #include "tests/ui/support/looks.h"
@@ -200,19 +201,21 @@ private Q_SLOTS:
             file.write("x");
         };
         write("book.md");
+        storage::Database(folder.filePath("gift").toStdString(), storage::Database::Access::Write);
         write("old.palimpsest");
         write("small.gguf");
         write("models/a.gguf");
         write("hf/config.json");
         folder.mkpath("nothing");
         QCOMPARE(kind_of(folder.filePath("book.md")), FileKind::Document);
+        QCOMPARE(kind_of(folder.filePath("gift")), FileKind::Export); // whatever its name
         QCOMPARE(kind_of(folder.filePath("hf")), FileKind::Model);
         QCOMPARE(kind_of(folder.filePath("models")), FileKind::ModelFolder);
         QCOMPARE(kind_of(folder.filePath("nothing")), FileKind::Folder);
         QCOMPARE(kind_of(folder.filePath("missing")), FileKind::Nothing);
         QSignalSpy add(stage.window.get(), &MainWindow::add_to_library_wanted);
         QSignalSpy read(stage.window.get(), &MainWindow::read_wanted);
-        QSignalSpy import(stage.window.get(), &MainWindow::import_wanted);
+        QSignalSpy opened(stage.window.get(), &MainWindow::export_open_wanted);
         QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
         QMimeData dropped;
         dropped.setUrls({QUrl::fromLocalFile(folder.filePath("book.md")),
@@ -225,7 +228,7 @@ private Q_SLOTS:
         QApplication::sendEvent(stage.window.get(), &drop);
         QCOMPARE(read.count(), 1);
         QCOMPARE(read[0][0].toStringList(), QStringList{folder.filePath("book.md")});
-        QCOMPARE(import.count(), 1);
+        QCOMPARE(opened.count(), 1);
         QCOMPARE(model.count(), 1);
         QCOMPARE(model[0][0].value<ModelChoiceRequest>().model, folder.filePath("small.gguf"));
         QCOMPARE(stage.store->recent_files(), QStringList{folder.filePath("book.md")});
