@@ -37,6 +37,7 @@ PROGRAM = {
 WINDOW = {
     "share/applications/palimpsest.desktop": 0o644,
     "share/metainfo/palimpsest.metainfo.xml": 0o644,
+    "share/mime/packages/palimpsest.xml": 0o644,
     "share/icons/hicolor/scalable/apps/palimpsest.svg": 0o644,
     **{f"share/icons/hicolor/{side}x{side}/apps/palimpsest.png": 0o644 for side in SIDES},
 }
@@ -103,6 +104,13 @@ class Descriptions(unittest.TestCase):
         types = [element.text for element in metadata().iter("mediatype")]
         self.assertEqual(types, [name for name in desktop_entry()["MimeType"].split(";") if name])
         self.assertEqual(metadata().findtext("launchable"), "palimpsest.desktop")
+
+    def test_an_exported_session_has_the_type_of_the_desktop_entry(self):
+        space = "{http://www.freedesktop.org/standards/shared-mime-info}"
+        kind = xml.etree.ElementTree.parse(PACKAGING / "palimpsest.mime.xml").getroot().find(f"{space}mime-type")
+        self.assertIn(kind.get("type"), desktop_entry()["MimeType"].split(";"))
+        identity = re.search(r"application_id = (0x[0-9A-F]+)", (ROOT / "storage/schema.h").read_text(encoding="utf-8"))
+        self.assertEqual(kind.find(f".//{space}match[@type='big32']").get("value"), identity[1])
 
     def test_the_newest_release_is_this_version(self):
         versions = [release.get("version") for release in metadata().iter("release")]
