@@ -102,6 +102,16 @@ Database::Place place_of(const fs::path& file)
     return found ? Database::Place::Network : Database::Place::Local;
 }
 
+// A reader would see an older database, unless its owner is about to replace it.
+void finish_setting_aside(const fs::path& file)
+try {
+    OwnerLock lock(file.string() + ".lock", std::chrono::milliseconds(0));
+    undo_setting_aside(file);
+    if (!lock.ended_uncleanly()) lock.mark_clean_shutdown();
+} catch (const Error&) {
+    // It can be read all the same.
+}
+
 // How long shrink() waits for readers to release the log. Shorter than busy_timeout, because the next writer waits
 // for shrink().
 constexpr std::chrono::milliseconds patience_with_readers{500};
@@ -130,6 +140,8 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
         undo_setting_aside(file);
     } else if (!fs::exists(file)) {
         refuse_without_sessions(file);
+    } else if (is_set_aside(file)) {
+        finish_setting_aside(file);
     }
     place_ = place ? *place : place_of(file);
     guarded([&] { open(access, limit); });

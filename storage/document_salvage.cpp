@@ -97,6 +97,7 @@ struct DocumentSalvage::Blocks {
     std::vector<Block> intact;         // by index
     std::vector<int64_t> missing;      // indices
     std::vector<int64_t> damaged_rows; // rowids
+    std::vector<int64_t> stray_rows;   // likewise, of blocks behind the end: another document's
     int64_t end = 0, raw = 0;
     int64_t tokens = 0, token_bytes = 0; // of blocks of lengths: what they are about
 
@@ -114,8 +115,12 @@ struct DocumentSalvage::Blocks {
     {
         const int64_t blocks = bytes / full + (bytes % full > 0 ? 1 : 0);
         for (const Block& block : intact)
-            if (block.index >= blocks || block.raw != std::min(full, bytes - block.index * full))
+            if (block.index >= blocks)
+                stray_rows.push_back(block.row);
+            else if (block.raw != std::min(full, bytes - block.index * full))
                 damaged_rows.push_back(block.row);
+        std::erase_if(missing, [&](int64_t index) { return index >= blocks; });
+        end = std::min(end, blocks);
         if (end < blocks) missing.push_back(end);
     }
     void give_up()
@@ -217,6 +222,8 @@ void DocumentSalvage::give_up(int64_t document, const Blocks& blocks, DocumentBl
         make_damaged_block(document, kind, index);
     for (const int64_t row : blocks.damaged_rows)
         run_for(db_, "UPDATE document_blocks SET raw = 1, hash = 0, data = x'' WHERE rowid = ?", row);
+    for (const int64_t row : blocks.stray_rows)
+        run_for(db_, "DELETE FROM document_blocks WHERE rowid = ?", row);
 }
 
 // A document that no session is known to use any more would be deleted at the next start.

@@ -23,6 +23,10 @@ const std::vector<Detail>& details()
         {"further_sources", Text("some further files of documents are lost")},
         {"notes", Text("some notes are lost")},
         {"provenance", Text("some places on which answers rest are lost")},
+        {"settings", Text("some settings of the program may be lost")},
+        {"sessions", Text("some sessions may be lost")},
+        {"messages", Text("some messages may be lost")},
+        {"documents", Text("some documents may be lost")},
         {"read_again", Text("it is partly lost which passages were read again")},
     };
     return all;

@@ -56,11 +56,12 @@ void fill(Database& made, DamagedCopy& damaged, Rescued& rescued, const std::fun
     made.sql().exec("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
+// Whether it holds something that a checksum confirms.
 bool has_content(Database& made)
 {
     return count(made,
-                 "SELECT EXISTS(SELECT 1 FROM sessions) OR EXISTS(SELECT 1 FROM documents) OR EXISTS(SELECT 1 "
-                 "FROM messages) OR EXISTS(SELECT 1 FROM settings)") > 0;
+                 "SELECT EXISTS(SELECT 1 FROM messages WHERE text <> '') OR EXISTS(SELECT 1 FROM document_blocks "
+                 "WHERE length(data) > 0)") > 0;
 }
 
 // Another program's file would be set aside for an empty database.

@@ -41,6 +41,19 @@ void bind_values(SQLite::Statement& statement, SQLite::Statement& row)
         bind_value(statement, i + 1, row.getColumn(i));
 }
 
+// Tables are strict, so that a value of another type is another table's. Inserting it would convert it.
+bool has_types(SQLite::Statement& row, const std::vector<std::string>& types)
+{
+    for (size_t i = 0; i < types.size(); ++i) {
+        const SQLite::Column value = row.getColumn(static_cast<int>(i) + 1);
+        const std::string& type = types[i];
+        const bool is_other = (type == "INTEGER" && !value.isInteger()) || (type == "TEXT" && !value.isText()) ||
+                              (type == "BLOB" && !value.isBlob()) || (type == "REAL" && !value.isFloat());
+        if (is_other && !value.isNull()) return false;
+    }
+    return true;
+}
+
 size_t bytes_of(SQLite::Statement& row)
 {
     size_t bytes = 0;
@@ -92,7 +105,8 @@ std::vector<size_t> longest_growing(const std::vector<int64_t>& numbers)
 
 struct RowSalvage::Table {
     std::string name, select, insert;
-    std::string find_same; // a row with the values of another one
+    std::vector<std::string> types; // of its columns, from the second: the first is the rowid
+    std::string find_same;          // a row with the values of another one
     struct UniqueIndex {
         std::string find;        // the rows with its values
         std::vector<int> places; // of its columns in a row
@@ -120,11 +134,17 @@ RowSalvage::Table RowSalvage::table_of(const std::string& name)
     const char* columns_of = "SELECT name FROM pragma_table_info(?) WHERE NOT (pk = 1 AND type = 'INTEGER' AND "
                              "(SELECT max(pk) FROM pragma_table_info(?1)) = 1)";
     const auto there = names_in(from_, columns_of, name);
-    Table table{.name = name, .select = {}, .insert = {}, .find_same = {}, .unique_indexes = {}};
+    Table table{.name = name, .select = {}, .insert = {}, .types = {}, .find_same = {}, .unique_indexes = {}};
     if (there.empty()) return table;
     std::vector<std::string> columns{"rowid"};
-    for (const std::string& column : names_in(to_.sql(), columns_of, name))
-        if (std::count(there.begin(), there.end(), column)) columns.push_back(column);
+    for (const std::string& column : names_in(to_.sql(), columns_of, name)) {
+        if (!std::count(there.begin(), there.end(), column)) continue;
+        columns.push_back(column);
+        SQLite::Statement type(to_.sql(), "SELECT type FROM pragma_table_info(?) WHERE name = ?");
+        type.bind(1, name);
+        type.bind(2, column);
+        if (type.executeStep()) table.types.push_back(type.getColumn(0).getString());
+    }
     std::string list, places, same;
     for (const std::string& column : columns) {
         list.append(list.empty() ? "" : ", ").append(column);
@@ -193,7 +213,7 @@ RowSalvage::Order RowSalvage::order_of(const Table& table)
 // are linked several times end at the bound.
 bool RowSalvage::append_rowids(const Table& table, const char* order, std::vector<int64_t>& rows)
 try {
-    const auto most = static_cast<size_t>(from_.execAndGet("PRAGMA page_count").getInt64()) * most_rows_per_page;
+    const size_t most = most_rows();
     SQLite::Statement read(from_, "SELECT rowid FROM main." + table.name + " NOT INDEXED ORDER BY rowid" + order);
     while (rows.size() < most && read.executeStep()) {
         check_stop_();
@@ -205,10 +225,16 @@ try {
     return false;
 }
 
+size_t RowSalvage::most_rows()
+{
+    return static_cast<size_t>(from_.execAndGet("PRAGMA page_count").getInt64()) * most_rows_per_page;
+}
+
 // Goes on behind each row that cannot be read, and looks for what was not met by its rowid.
 void RowSalvage::read_rows(const Table& table, std::set<int64_t> rows)
 {
     std::set<int64_t> not_read;
+    size_t left = 2 * most_rows(); // pages that are linked several times give more
     std::optional<int64_t> next = rows.empty() ? std::nullopt : std::optional(*rows.begin());
     while (next) {
         const int64_t first = *next;
@@ -217,7 +243,8 @@ void RowSalvage::read_rows(const Table& table, std::set<int64_t> rows)
         try {
             SQLite::Statement read(from_, table.select + "rowid >= ? ORDER BY rowid");
             read.bind(1, first);
-            while (!rows.empty() && read.executeStep()) {
+            while (!rows.empty() && left > 0 && read.executeStep()) {
+                --left;
                 check_stop_();
                 const int64_t row = read.getColumn(0).getInt64();
                 if (!rows.contains(row)) continue;
@@ -279,6 +306,7 @@ std::set<int64_t> RowSalvage::rows_between(const Table& table, const Order& orde
 void RowSalvage::keep(const Table& table, SQLite::Statement& row)
 {
     check_stop_();
+    if (!has_types(row, table.types)) return damaged_tables_.insert(table.name), void();
     SQLite::Statement write(to_.sql(), table.insert);
     bind_values(write, row);
     const int result = write.tryExecuteStep();

@@ -27,9 +27,9 @@ public:
 
     // Copies all rows of a table that can be read, under the same rowids: from both ends up to the damage, and
     // between by the rowids that indexes name or that are near. Left out, because they may be altered, are as few
-    // rows as possible so that rowids grow along the table, rows that claim the same place, and rows of which an
-    // index says something else (except for tables that SalvageCheck compares itself). Does nothing if the source
-    // has no such table. Takes 8 bytes of memory per row.
+    // rows as possible so that rowids grow along the table, rows with a value of another type, rows that claim the
+    // same place, and rows of which an index says something else (except for tables that SalvageCheck compares
+    // itself). Does nothing if the source has no such table. Takes 8 bytes of memory per row.
     void copy(const std::string& table);
     // Whether rows of a table that was copied are known to be missing, or may be because of damage between them.
     bool has_losses(const std::string& table) const { return damaged_tables_.contains(table); }
@@ -46,6 +46,7 @@ private:
     struct Order;
     Table table_of(const std::string& name);
     Order order_of(const Table& table);
+    size_t most_rows(); // that the file has room for
     // Appends the rowids along a table; returns false if there is damage before its end.
     bool append_rowids(const Table& table, const char* order, std::vector<int64_t>& rows);
     void read_rows(const Table& table, std::set<int64_t> rows);

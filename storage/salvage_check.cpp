@@ -254,7 +254,9 @@ bool SalvageCheck::check_stream(int64_t session)
         is_whole &= row.index == next && row.holds;
         next = row.index + 1;
     }
-    if (count_of(known_parts_, session) > static_cast<int64_t>(rows.size()) && is_whole) {
+    const bool has_less = count_of(known_parts_, session) > static_cast<int64_t>(rows.size()) ||
+                          (rows.empty() && has_what_follows_a_stream(session)) || has_later_snapshot(session);
+    if (has_less && is_whole) {
         make_message(session, next);
         is_whole = false;
     }
@@ -262,6 +264,26 @@ bool SalvageCheck::check_stream(int64_t session)
     if (lost_messages_ > 0) lose(LostPart::Message, session, {}, lost_messages_);
     if (!is_whole) lose(LostPart::Stream, session);
     return is_whole;
+}
+
+bool SalvageCheck::has_what_follows_a_stream(int64_t session)
+{
+    return number_of(
+               db_,
+               "SELECT EXISTS(SELECT 1 FROM messages WHERE session = ?1) OR EXISTS(SELECT 1 FROM snapshots WHERE "
+               "session = ?1) OR EXISTS(SELECT 1 FROM pins WHERE session = ?1) OR EXISTS(SELECT 1 FROM fading "
+               "WHERE session = ?1)",
+               session) != 0;
+}
+
+// A saved state beyond the end of the stream: its last parts are gone.
+bool SalvageCheck::has_later_snapshot(int64_t session)
+{
+    const uint64_t tokens = tokens_of(Conversations(db_).stream(session));
+    Snapshots snapshots(db_);
+    return std::ranges::any_of(snapshots.of(session), [&](const SnapshotInfo& snapshot) {
+        return snapshot.tokens_seen > tokens && loads(snapshots, snapshot.id);
+    });
 }
 
 // Saved states count tokens from the beginning of the stream, so they are of no use if a part of it is missing.
@@ -346,11 +368,20 @@ void SalvageCheck::remove_orphans()
     db_.remove_unreferenced_blocks();
 }
 
-// Tables of which no session or document tells how many rows they had.
+// Tables of which no session or document tells how many rows they had; of others, if nothing was told.
 void SalvageCheck::check_details()
 {
+    const std::map<std::string, LostPart> told_by_part{{"settings", LostPart::Setting},
+                                                       {"sessions", LostPart::SessionSettings},
+                                                       {"messages", LostPart::Message},
+                                                       {"documents", LostPart::DocumentEntry}};
+    const auto is_told = [&](const std::string& table) {
+        const auto part = told_by_part.find(table);
+        return part != told_by_part.end() &&
+               std::ranges::any_of(losses_, [&](const Loss& loss) { return loss.part == part->second; });
+    };
     for (const std::string& table : tables_of_details())
-        if (rows_.has_losses(table) || tables_with_orphans_.contains(table))
+        if ((rows_.has_losses(table) || tables_with_orphans_.contains(table)) && !is_told(table))
             losses_.push_back({.session = {}, .part = LostPart::Details, .name = table});
 }
 

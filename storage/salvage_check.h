@@ -38,6 +38,8 @@ private:
     void check_session(int64_t session);
     void check_messages(int64_t session);
     bool check_stream(int64_t session); // false if parts are lost
+    bool has_what_follows_a_stream(int64_t session);
+    bool has_later_snapshot(int64_t session);
     void make_message(int64_t session, int64_t index);
     void empty_message(int64_t message);
     void check_snapshots(int64_t session, bool stream_is_whole);

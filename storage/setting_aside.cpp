@@ -1,5 +1,8 @@
 #include "storage/setting_aside.h"
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "kernels/base/error.h"
@@ -53,6 +56,7 @@ void set_aside(const fs::path& database, const fs::path& aside)
     sync_to_disk(aside.parent_path());
     for (const char* ending : {"-wal", "-shm", "-journal"})
         fs::remove(database.string() + ending);
+    sync_to_disk(database.parent_path());
 }
 
 // A name that the database has besides its own, because another one did not take that any more.
@@ -65,6 +69,25 @@ fs::path unfinished_aside(const fs::path& database)
             fs::equivalent(file.path, database, none))
             return file.path;
     return {};
+}
+
+bool have_same_content(const fs::path& a, const fs::path& b)
+{
+    if (fs::file_size(a) != fs::file_size(b)) return false;
+    std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
+    return std::equal(std::istreambuf_iterator<char>(first), {}, std::istreambuf_iterator<char>(second));
+}
+
+// Returns false if the database has another log. One without content was made by a reader.
+bool give_log_back(const fs::path& kept, const fs::path& log)
+{
+    if (!fs::exists(kept)) return true;
+    if (fs::exists(log) && fs::file_size(log) > 0) return have_same_content(kept, log);
+    const fs::path part = kept.string() + ".part";
+    copy_safely(kept, part);
+    fs::rename(part, log);
+    sync_to_disk(log.parent_path());
+    return true;
 }
 
 void keep_as_it_was(const fs::path& database, const fs::path& made)
@@ -96,21 +119,19 @@ fs::path replace_database(const fs::path& database, const fs::path& made)
     return aside;
 }
 
+bool is_set_aside(const fs::path& database)
+{
+    return !unfinished_aside(database).empty();
+}
+
 void undo_setting_aside(const fs::path& database)
 try {
     const fs::path aside = unfinished_aside(database);
     if (aside.empty()) return;
-    for (const char* ending : logs) {
-        const fs::path log = database.string() + ending, kept = aside.string() + ending;
-        if (!fs::exists(kept)) continue;
-        if (!fs::exists(log)) {
-            const fs::path part = kept.string() + ".part";
-            copy_safely(kept, part);
-            fs::rename(part, log);
-            sync_to_disk(log.parent_path());
-        }
-        fs::remove(kept);
-    }
+    for (const char* ending : logs)
+        if (!give_log_back(aside.string() + ending, database.string() + ending)) return;
+    for (const char* ending : logs)
+        fs::remove(aside.string() + ending);
     fs::remove(aside);
 } catch (const fs::filesystem_error& failure) {
     refuse_setting_aside(database, failure);

@@ -11,9 +11,13 @@ namespace palimpsest::storage {
 // OwnerLock, and `made` has no log. Throws Error (Failed, PAL-DISK-03), and removes `made`.
 std::filesystem::path replace_database(const std::filesystem::path& database, const std::filesystem::path& made);
 
+// Whether the program was killed between setting aside and replacing, so that the database may lack its log.
+bool is_set_aside(const std::filesystem::path& database);
+
 // Gives the database its log back if the program was killed between setting aside and replacing: without it, the
-// database would be an older one. Without effect otherwise. Finds that out by the hard link, so it cannot help on a
-// file system without those. REQUIRES: the caller holds the OwnerLock. Throws Error (Failed, PAL-DISK-03).
+// database would be an older one. Without effect otherwise; if the database has got another log, both stay. Finds
+// that out by the hard link, so it cannot help on a file system without those. REQUIRES: the caller holds the
+// OwnerLock. Throws Error (Failed, PAL-DISK-03).
 void undo_setting_aside(const std::filesystem::path& database);
 
 } // namespace palimpsest::storage

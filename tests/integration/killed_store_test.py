@@ -273,7 +273,6 @@ class KilledStoreTest(ProgramTest):
         databases = {file for file in self.files() if file.endswith(".db")}
         return {file for file in databases if name in parts(stored(os.path.join(self.place, file)))}
 
-    @unittest.skip("killed between removing the log and renaming, it leaves an older database")
     def test_restoring(self):
         self.prepare_sessions()
         self.prepare(["sessions", "backup", os.path.join(self.template, "given.db")])

@@ -75,6 +75,7 @@ public:
         ++counts.cases;
         scene.put(damaged);
         const std::string refused = refusal([&] { check_texts(Content::of(scene.database()), scene.content); });
+        CAPTURE(refused);
         CHECK((refused.empty() || refused == "PAL-DB-03" || refused == "PAL-DB-02" || refused == "PAL-DB-05"));
         counts.refused += refused.empty() ? 0 : 1;
 

@@ -582,6 +582,43 @@ TEST_CASE("an interior page of a table that is lost loses no rows below it")
     CHECK(LongSession::lost_of(damaged) == scene.rows_in(scene.leaves[5]));
 }
 
+TEST_CASE("a session whose stream is gone with its index is not taken for a whole one")
+{
+    std::string bytes = three().original;
+    for (const char* lost : {"stream", "sqlite_autoindex_stream_1"})
+        bytes.replace(static_cast<size_t>(root_page(lost) - 1) * 8192, 8192, std::string(8192, '\0'));
+    three().put(bytes);
+    const Rescued rescued = rescue(three().database(), RescueMode::Replace);
+    for (const char* session : {"first", "second", "third"})
+        CHECK(tells(rescued, session, LostPart::Stream));
+    CHECK(Content::of(three().database()).states.empty());
+}
+
+TEST_CASE("rows of another table do not pass as those of the one whose page they took")
+{
+    std::string bytes = three().original;
+    const size_t sessions = static_cast<size_t>(root_page("sessions") - 1) * 8192,
+                 documents = static_cast<size_t>(root_page("documents") - 1) * 8192;
+    bytes.replace(sessions, 8192, three().original, documents, 8192);
+    bytes.replace(documents, 8192, three().original, sessions, 8192);
+    three().put(bytes);
+    rescue(three().database(), RescueMode::Replace);
+    const std::unique_ptr<Store> store = open_store(three().database().string(), Database::Access::Read);
+    for (const SessionInfo& info : store->conversations.list())
+        CHECK((info.name == "first" || info.name == "second" || info.name == "third"));
+    for (const DocumentInfo& info : store->library.list())
+        CHECK(info.title.starts_with("document-"));
+}
+
+TEST_CASE("a document keeps its text beside a block that belongs to another")
+{
+    damaged_by("UPDATE document_blocks SET document = 1, idx = 1 WHERE document = 2 AND kind = 0 AND idx = 0");
+    rescue(three().database(), RescueMode::Replace);
+    const Content found = Content::of(three().database());
+    CHECK(found.documents.at(1) == three().content.documents.at(1));
+    CHECK_FALSE(found.documents.contains(2));
+}
+
 TEST_CASE("what cannot be rescued leaves the database as it was")
 {
     three().put(three().original);

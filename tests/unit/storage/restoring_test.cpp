@@ -8,6 +8,7 @@
 #include "storage/conversations.h"
 #include "storage/restoring.h"
 #include "storage/schema.h"
+#include "storage/setting_aside.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
 
@@ -110,6 +111,43 @@ TEST_CASE("a program that is killed while it sets a database aside loses nothing
     CHECK(sessions_in(scene.file()) == std::vector<std::string>{"late", "early"});
     CHECK_FALSE(fs::exists(aside));
     CHECK_FALSE(fs::exists(aside.string() + "-wal"));
+}
+
+TEST_CASE("whoever reads a database after a program was killed while it set it aside sees all of it")
+{
+    const Scene scene;
+    const std::string log = scene.file().string() + "-wal";
+    const fs::path aside = dated_file(scene.file(), "aside", std::chrono::sys_days{});
+    fs::create_hard_link(scene.file(), aside);
+    fs::rename(log, aside.string() + "-wal");
+    SECTION("with a log without content, which another reader made")
+    {
+        std::ofstream{log};
+    }
+    SECTION("without a log"){}
+    {
+        Database database(scene.file(), Database::Access::Read);
+        CHECK(Conversations(database).list().size() == 2);
+    }
+    {
+        Database database(scene.file(), Database::Access::Write);
+        CHECK(Conversations(database).list().size() == 2);
+    }
+    CHECK_FALSE(fs::exists(aside));
+}
+
+TEST_CASE("a log that a database got after it was set aside does not replace the one that is kept")
+{
+    const Scene scene;
+    const std::string log = scene.file().string() + "-wal";
+    const fs::path aside = dated_file(scene.file(), "aside", std::chrono::sys_days{});
+    const std::string kept = content_of(log);
+    fs::create_hard_link(scene.file(), aside);
+    fs::rename(log, aside.string() + "-wal");
+    std::ofstream(log) << "another log";
+    undo_setting_aside(scene.file());
+    CHECK(content_of(aside.string() + "-wal") == kept);
+    CHECK(content_of(log) == "another log");
 }
 
 TEST_CASE("what was set aside is not altered by the database that took its name")
