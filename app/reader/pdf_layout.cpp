@@ -437,11 +437,13 @@ void PdfLayout::add(const PdfLine& line, const Place& place, const SectionMark* 
     if (!section && goes_on_beside(line)) {
         add_beside(line);
     } else {
-        if (text_.empty() || section || !waiting_.empty() || begins_block(line, place))
+        last_begins_block_ = text_.empty() || section || !waiting_.empty() || begins_block(line, place);
+        if (last_begins_block_)
             begin_block(line, section);
         else
             join(line);
         last_ = line;
+        last_indent_ = indent_of(line);
         last_column_ = column_of(line);
         last_lines_ = columns_[last_column_].lines;
         last_place_ = place;
@@ -492,9 +494,9 @@ bool PdfLayout::last_ends_paragraph(const PdfLine& line) const
     return last_ends_early(line) || (last_place_.is_justified && !is_full);
 }
 
-bool PdfLayout::is_indented(const PdfLine& line) const
+double PdfLayout::indent_of(const PdfLine& line) const
 {
-    return line.left > columns_[column_of(line)].left + 0.8 * height_;
+    return line.left - columns_[column_of(line)].left;
 }
 
 bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
@@ -513,9 +515,8 @@ bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
     if (line.top - last_.top > blank || larger > 2 * smaller) return true;
     const bool ends_early = last_ends_early(line);
     if (ends_early && (place.is_apart || guessed_level(line) > 0)) return true;
-    const bool was_at_margin = last_.left < columns_[last_column_].left + 0.4 * height_;
-    return (is_indented(line) && was_at_margin && !is_item_) ||
-           (ends && (last_ends_paragraph(line) || place.is_apart));
+    const bool is_indented = indent_of(line) > 0.8 * height_, was_at_margin = last_indent_ < 0.4 * height_;
+    return (is_indented && was_at_margin && !is_item_) || (ends && (last_ends_paragraph(line) || place.is_apart));
 }
 
 // Whether a block begins on another page or in another column, after the end of a sentence. A paragraph rarely ends
@@ -523,7 +524,9 @@ bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
 bool PdfLayout::begins_elsewhere(const PdfLine& line) const
 {
     constexpr size_t enough = 5; // lines, to know where they end
-    return last_lines_ < enough || last_ends_paragraph(line) || is_indented(line);
+    const double farther_in = indent_of(line) - last_indent_, indent = 0.8 * height_;
+    const bool has_other_indent = farther_in > indent || (farther_in < -indent && !last_begins_block_);
+    return last_lines_ < enough || last_ends_paragraph(line) || has_other_indent;
 }
 
 // The mark of an item is where a line begins by chance if it had no room in the line before, and follows on no

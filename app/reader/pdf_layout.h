@@ -66,7 +66,7 @@ private:
     bool is_elsewhere(const PdfLine& line) const;
     bool last_ends_early(const PdfLine& line) const;
     bool last_ends_paragraph(const PdfLine& line) const;
-    bool is_indented(const PdfLine& line) const;
+    double indent_of(const PdfLine& line) const;
     bool begins_block(const PdfLine& line, const Place& place) const;
     bool begins_elsewhere(const PdfLine& line) const;
     bool begins_lettered_item(const PdfLine& line) const;
@@ -92,6 +92,8 @@ private:
     PdfLine last_;                            // line of the block
     size_t last_column_ = 0, last_lines_ = 0; // lines of that column
     Place last_place_;
+    double last_indent_ = 0;
+    bool last_begins_block_ = false;
     bool last_is_short_ = false;
     bool is_item_ = false;             // the block is an item of a list
     int level_ = 0;                    // of the heading that is open; 0: none

@@ -190,6 +190,14 @@ TEST_CASE("a paragraph goes on in the next column and on the next page")
     for (int i = 0; i < 5; ++i)
         page.line(full);
     CHECK_THAT(laid_out({page.line(full + "."), Page("2").line(full)}), Catch::EndsWith(". <2>" + full));
+    CHECK_THAT(laid_out({page, Page("2").line(">" + full).line(full)}),
+               Catch::EndsWith(".\n\n<2>" + full + " " + full));
+    Page item("1");
+    for (int i = 0; i < 4; ++i)
+        item.line(full);
+    item.line("\xE2\x80\xA2 an item").line(">" + full + ".");
+    CHECK_THAT(laid_out({item, Page("2").line(">" + full).line(full)}), Catch::Contains(full + ". <2>" + full));
+    CHECK_THAT(laid_out({item, Page("2").line(full).line(full)}), Catch::Contains(full + ".\n\n<2>" + full));
     CHECK_THAT(laid_out({page.line("end."), Page("2").line(full)}), Catch::EndsWith("end.\n\n<2>" + full));
 }
 
