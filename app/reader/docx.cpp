@@ -83,6 +83,17 @@ bool arranges_page(const pugi::xml_node& table)
     return true;
 }
 
+// Whether the cell goes on in a row before, of which there is none.
+bool continues_nothing(const pugi::xml_node& cell)
+{
+    const pugi::xml_node merge = child_named(child_named(cell, "tcPr"), "vMerge");
+    if (!merge || attribute_named(merge, "val") == "restart") return false;
+    pugi::xml_node row = cell.parent().previous_sibling();
+    while (row && local_name(row) != "tr")
+        row = row.previous_sibling();
+    return !row && text_of(cell).empty();
+}
+
 // Returns the text of an element of a run, such as a tab or a line break; empty for elements without text.
 std::string text_of_run_part(const pugi::xml_node& node, std::string_view name)
 {
@@ -114,6 +125,7 @@ private:
     {
         const std::string_view name = local_name(node);
         if (is_left_out(name) || (name == "r" && styles_.is_hidden(node))) return false;
+        if (name == "tc" && continues_nothing(node)) return false;
         if (name == "txbxContent" && !open_.empty()) {
             boxes_.push_back(node);
             return false;

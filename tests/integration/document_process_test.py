@@ -222,6 +222,14 @@ class DocumentTest(SessionTest):
         body = "<w:tbl><w:tr>%s</w:tr></w:tbl>" % (cell % (word % "A" + inner + word % "tail") + cell % (word % "B"))
         self.assertEqual(self.read("nested.docx", docx(body)).text, "A n1 | n2 tail | B")
 
+    def test_merged_cells_have_rows_to_be_merged_with(self):
+        cell = '<w:tc><w:tcPr>%s</w:tcPr><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:tc>'
+        row = "<w:tr>%s</w:tr>"
+        rest = cell % ('<w:vMerge w:val="continue"/>', "")
+        first = row % (cell % ('<w:vMerge w:val="restart"/>', "a") + rest + cell % ("", "b") + rest)
+        body = "<w:tbl><w:tblPr/>%s%s</w:tbl>" % (first, row % (rest + cell % ("", "c")))
+        self.assertEqual(self.read("merged.docx", docx(body)).text, "a | b\n | c")
+
     def test_a_text_box_follows_its_paragraph(self):
         word = "<w:p><w:r>%s</w:r></w:p>"
         box = "<w:txbxContent>%s</w:txbxContent>"
