@@ -165,7 +165,9 @@ class CompletionTest(unittest.TestCase):
 
     def test_files_have_the_right_endings(self):
         self.assert_completed("ask", "m", "my book.epub")
-        self.assert_completed("read --notes", "", "my book.epub")
+        self.assert_completed("read --notes", "m", "my book.epub")
+        self.assert_completed("tokenize", "", "my book.epub")
+        self.assert_completed("chat", "s", "save.palimpsest")
         self.assert_completed("sessions import", "s", "save.palimpsest")
 
     def test_a_new_name_is_not_completed(self):

@@ -89,7 +89,12 @@ public:
             named(add("export", "write a session to one file, which another machine with its model goes on with",
                       &Sessions::export_file));
         export_->add_option("FILE", file_, "a new file")->required();
-        add_snapshot_option(*export_, common_);
+        export_
+            ->add_option(
+                "--snapshot", common_.snapshot,
+                "the form of the cache in the file: exact, or rounded to q8 or q4, about half or a third of "
+                "the size; absent: as the session has it; the session stays as it is")
+            ->check(CLI::IsMember({"exact", "q8", "q4"}));
         add_backend_options(*export_, common_);
         CLI::App* import = add("import", "take in a session that was exported", &Sessions::import_file);
         import->add_option("FILE", file_, "an exported session")->required();
