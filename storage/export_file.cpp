@@ -51,6 +51,13 @@ ExportFile::ExportFile(const fs::path& file) : file_(file)
     if (!fs::exists(file, failed))
         throw Error(ErrorKind::NotFound, ErrorCode::DocumentNotFound, Text::escaped(file.string()),
                     Text("there is no such file"), Text("check the name"));
+    if (!fs::is_regular_file(file, failed)) // a pipe would be waited for
+        refuse_export(file, ErrorCode::NotADatabase, Text("it is not a regular file"), Text(Step::ExportSession));
+    if (fs::file_size(file, failed) == 0)
+        refuse_export(file, ErrorCode::DamagedDatabase, Text("it is empty"), ask_again());
+    if (const auto log = fs::file_size(file.string() + "-wal", failed); !failed && log > 0)
+        refuse_export(file, ErrorCode::NotADatabase, Text("a log lies beside it, without which it is not complete"),
+                      Text(Step::ExportSession));
     guarded([&] {
         database_ = std::make_unique<Database>(file, Database::Access::Immutable);
         database_->guarded([&] {

@@ -29,6 +29,7 @@ using RowIds = std::map<int64_t, int64_t>; // row id in the source -> in the des
 
 // Members of a session's settings (session/session_settings.h).
 constexpr const char* model_key = "model";
+constexpr const char* snapshot_key = "snapshot"; // the form of states that are stored
 constexpr const char* identity_key = "imported"; // of the file it comes from
 
 void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& value)
@@ -309,10 +310,12 @@ private:
         return places;
     }
 
-    // The document in the destination that has the same text and tokens by their checksums, of the same file.
+    // The document in the destination that has the same text and tokens by their checksums, of the same file, and
+    // is shown under the same names: those in a file from elsewhere may be others.
     std::optional<int64_t> same_document(int64_t document)
     {
         const auto content = contents_of(from_, document);
+        const auto structure = structure_of(from_, document);
         return from_.guarded([&]() -> std::optional<int64_t> {
             auto read = from_.statement("SELECT tokenizer, bytes, tokens, source_hash FROM documents WHERE id = ?");
             read.bind(1, document);
@@ -323,9 +326,29 @@ private:
             for (int i = 0; i < 4; ++i)
                 bind_column(find, i + 1, read.getColumn(i));
             while (find.executeStep())
-                if (const int64_t id = find.getColumn(0).getInt64(); contents_of(to_, id) == content) return id;
+                if (const int64_t id = find.getColumn(0).getInt64();
+                    contents_of(to_, id) == content && structure_of(to_, id) == structure)
+                    return id;
             return std::nullopt;
         });
+    }
+
+    // Title, headings, page labels and what is known of author and language.
+    static std::vector<std::string> structure_of(Database& database, int64_t document)
+    {
+        std::vector<std::string> all;
+        for (const char* select : {"SELECT title FROM documents WHERE id = ?",
+                                   "SELECT title, first_token, level FROM sections WHERE document = ? ORDER BY idx",
+                                   "SELECT label, first_token FROM pages WHERE document = ? ORDER BY idx",
+                                   "SELECT format, author, language FROM metadata WHERE document = ?"})
+            database.guarded([&] {
+                auto query = database.statement(select);
+                query.bind(1, document);
+                while (query.executeStep())
+                    for (int i = 0; i < query.getColumnCount(); ++i)
+                        all.push_back(query.getColumn(i).getString());
+            });
+        return all;
     }
 
     // Kind, index and checksum of every block, in order.
@@ -448,6 +471,16 @@ std::string with_model(const std::string& options, const fs::path& model, const 
     return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+// The settings of a session whose states are stored in this form from now on: one that goes on from a rounded state
+// never has an exact one.
+std::string with_form(const std::string& options, SnapshotForm form)
+{
+    auto all = nlohmann::ordered_json::parse(options, nullptr, false);
+    if (!all.is_object()) return options;
+    all[snapshot_key] = std::string(name_of(form));
+    return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string text_setting(const std::string& options, const char* key)
 {
     const auto all = nlohmann::ordered_json::parse(options, nullptr, false);
@@ -488,6 +521,7 @@ void write_export(Database& database, const SessionInfo& session, const fs::path
     Database to(file, Database::Access::Write);
     SessionInfo exported = session;
     exported.options = with_model(session.options, file_name(text_setting(session.options, model_key)), "");
+    if (state) exported.options = with_form(exported.options, state->form);
     const int64_t made = Transfer(database, to, session.id, Transfer::Kind::Export).run(exported, !state);
     if (state) Snapshots(to).save(made, state->state, {}, state->form);
     forget_folders(to);
@@ -556,11 +590,13 @@ std::string import_session(Database& database, const fs::path& file, const std::
     return import_session(database, from, {.name = name, .model = {}, .identity = {}});
 }
 
-std::optional<SessionInfo> imported_session(Database& database, const std::string& identity)
+std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,
+                                            const std::string& name)
 {
     std::optional<SessionInfo> oldest;
     for (SessionInfo& info : Conversations(database).list())
-        if (text_setting(info.options, identity_key) == identity && (!oldest || info.id < oldest->id))
+        if (text_setting(info.options, identity_key) == identity && (name.empty() || info.name == name) &&
+            (!oldest || info.id < oldest->id))
             oldest = std::move(info);
     return oldest;
 }

@@ -41,8 +41,9 @@ struct ImportedAs {
 std::string import_session(Database& database, ExportFile& file, const ImportedAs& as);
 // As this, and throws as ExportFile. `name`: as in ImportedAs.
 std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name);
-// The session that was imported from a file of this identity, the oldest of several; nullopt if none is there, or
-// if its settings have changed so that it would not be the same.
-std::optional<SessionInfo> imported_session(Database& database, const std::string& identity);
+// The session that was imported from a file of this identity, the oldest of several, or the one of this name;
+// nullopt if none is there. It may have gone on since.
+std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,
+                                            const std::string& name = {});
 
 } // namespace palimpsest::storage

@@ -86,10 +86,13 @@ void export_rounded(Store& store, const SessionInfo& session, const fs::path& fi
 
 OpenedExport open_export(Store& store, const fs::path& file, const std::string& name, const fs::path& model)
 {
+    std::error_code unknown;
+    if (fs::equivalent(file, store.database.file(), unknown))
+        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(file.string()),
+                    Text("it is the database itself, not an exported session"), Text(Step::ExportSession));
     ExportFile exported(file);
     const std::string identity = exported.identity();
-    const auto found = imported_session(store.database, identity);
-    if (found && (name.empty() || found->name == name))
+    if (const auto found = imported_session(store.database, identity, name))
         return {.session = *found, .is_new = false, .model = model_for(store, *found, model)};
     const auto place = ExportFile::guarded([&] { return model_for(store, exported.session(), model); });
     const std::string imported =

@@ -96,6 +96,7 @@ public:
         questions_.assign(words_.begin() + 1, words_.end());
         require_questions();
         if (is_export) {
+            refuse_protocol_of_a_session();
             take_export(words_[0], console);
             return ask_stored(console);
         }

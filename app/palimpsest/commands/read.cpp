@@ -146,6 +146,7 @@ private:
     std::vector<int64_t> documents_to_read(storage::Store& store, Console& console) const
     {
         const bool is_stored = store.conversations.find(session_).has_value();
+        if (!is_stored) store.conversations.check_name(session_);
         const auto opened = open_given_export(store, files_[0], "", common_);
         const int64_t found = opened.session.id;
         const bool goes_on = opened.model && !is_stored;

@@ -79,11 +79,12 @@ public:
 
     void run(Console& console) override
     {
-        if (is_given_export(files_)) {
+        const bool is_export = is_given_export(files_);
+        check_options(is_export);
+        if (is_export) {
             take_export(files_[0], console);
             files_.clear();
         }
-        check_options();
         listener_.emplace(console, common_.events);
         Documents documents = open_documents(files_, console.in, console.stop);
         if (session_.empty() && (no_notes_ || question_last_)) load(console);
@@ -102,13 +103,13 @@ private:
     // Without a penalty, small models repeat themselves within a few sentences (docs/quality.md).
     static constexpr double summary_repeat_penalty = 1.1;
 
-    void check_options() const
+    void check_options(bool is_export) const
     {
         const auto refuse = [](const Text& option, const Text& what, const Text& remedy) {
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, option, what, remedy);
         };
         require_question(Text::verbatim("--prompt"), prompt_);
-        if (session_.empty()) {
+        if (session_.empty() && !is_export) {
             if (files_.empty())
                 refuse(Text("command line"), Text("there is no FILE"),
                        Text("give a file, or {0}", Setting::Session));

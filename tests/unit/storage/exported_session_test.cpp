@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include "storage/export_file.h"
@@ -109,6 +110,8 @@ TEST_CASE("an exported session goes on elsewhere without a token fed again, in e
     if (form == SnapshotForm::Exact) check_same(session, gift.session());
     CHECK(elsewhere.messages().size() == 2);
     CHECK(say(session, "and then?").size() == tests::answer_tokens);
+    session.save();
+    CHECK(elsewhere.store().snapshots.of(opened.session.id).front().form == form); // a rounded one stays so
 }
 
 TEST_CASE("a rounded export is smaller, and one that is rounded already is not rounded again")
@@ -148,13 +151,32 @@ TEST_CASE("a file is imported once, and its session is found again after it has 
     CHECK_FALSE(second.is_new);
     CHECK(second.session.id == first.session.id);
     CHECK(second.session.name == "from a friend");
-    CHECK(open_export(elsewhere.store(), gift.file(), "under this name").is_new);
+    for (const bool is_new : {true, false})
+        CHECK(open_export(elsewhere.store(), gift.file(), "under this name").is_new == is_new);
     CHECK(elsewhere.store().library.list().size() == 1);
     CHECK(bytes_of(gift.file()) == before);
     const fs::directory_iterator beside(gift.home().folder());
     CHECK(std::count_if(beside, {}, [](const fs::directory_entry& entry) {
               return entry.path().filename().string().starts_with("a gift");
           }) == 1); // SQLite has made no file for it
+}
+
+TEST_CASE("headings of a document from elsewhere do not become those of another with the same text")
+{
+    Gift gift(options());
+    gift.write();
+    const fs::path forged = gift.home().folder() / "forged.palimpsest";
+    fs::copy_file(gift.file(), forged);
+    change(forged, "UPDATE documents SET title = 'forged'");
+    BookSession elsewhere;
+    elsewhere.open("another");
+    open_export(elsewhere.store(), forged, "forged");
+    const auto genuine = open_export(elsewhere.store(), gift.file(), "genuine");
+    CHECK(elsewhere.store().library.list().size() == 2);
+    for (const StreamPart& part : elsewhere.store().conversations.stream(genuine.session.id))
+        if (const StreamDocument* document = document_in(part))
+            CHECK(elsewhere.store().library.get(document->id).title ==
+                  gift.home().store().library.list().front().title);
 }
 
 TEST_CASE("without its model an exported session is text, and its folders stay at home")
@@ -258,6 +280,16 @@ TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and ch
         fs::resize_file(gift.file(), fs::file_size(gift.file()) / 2);
         CHECK(refused() == "PAL-DB-03");
     }
+    SECTION("an empty file")
+    {
+        fs::resize_file(gift.file(), 0);
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a database with a log beside it")
+    {
+        std::ofstream(gift.file().string() + "-wal", std::ios::binary) << "rows that are not in it yet";
+        CHECK(refused() == "PAL-DB-02");
+    }
     SECTION("a file that is no database")
     {
         std::ofstream(gift.file(), std::ios::binary) << "a text";
@@ -274,6 +306,10 @@ TEST_CASE("an exported session is known by its content, and opens where nothing 
     CHECK_FALSE(is_export(plain));
     CHECK_FALSE(is_export(gift.home().folder()));
     CHECK_FALSE(is_export(gift.home().folder() / "nothing.palimpsest"));
+    const fs::path pipe = gift.home().folder() / "pipe.palimpsest";
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(refusal([&] { ExportFile{pipe}; }) == "PAL-DB-02");
+    CHECK(refusal([&] { ExportFile{gift.home().folder()}; }) == "PAL-DB-02");
     const fs::path folder = gift.home().folder() / "medium", renamed = folder / "book.txt";
     fs::create_directory(folder);
     fs::copy_file(gift.file(), renamed);
