@@ -36,6 +36,12 @@ namespace fs = std::filesystem;
                 Text("there are no sessions yet"), Text(Step::BeginSession));
 }
 
+[[noreturn]] void refuse_statement(const Text& subject, const std::string& said)
+{
+    throw Error(ErrorKind::Internal, ErrorCode::RefusedStatement, subject,
+                Text("the database refused a request ({0})", said), Text("report this as a bug"));
+}
+
 [[noreturn]] void refuse_damaged(const fs::path& file, const Text& what)
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text::escaped(file.string()),
@@ -343,16 +349,21 @@ void Database::fail(const SQLite::Exception& failure)
             refuse_damaged(file_, Text::verbatim(said));
         throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, subject, Text("it is not a database"),
                     Text(Step::ChooseDatabase));
+    case SQLITE_ERROR:
+        // Without details it comes from a damaged search index: what is wrong with a statement is named.
+        if (has_damaged_header(file_) || std::string_view(failure.what()) == sqlite3_errstr(SQLITE_ERROR))
+            refuse_damaged(file_, Text::verbatim(said));
+        refuse_statement(subject, said);
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
+        if (has_damaged_header(file_)) refuse_damaged(file_, Text("its first page"));
         throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, subject,
                     Text("it cannot be opened or written ({0})", said),
                     Text("check its permissions and those of its folder"));
     default:
-        throw Error(ErrorKind::Internal, ErrorCode::RefusedStatement, subject,
-                    Text("the database refused a request ({0})", said), Text("report this as a bug"));
+        refuse_statement(subject, said);
     }
 }
 

@@ -330,11 +330,28 @@ TEST_CASE("damage to the first page is called damage")
         return refused;
     };
     CHECK(code(3, 1) == "PAL-DB-03");   // "SQLite format 3"
+    CHECK(code(18, 7) == "PAL-DB-03");  // version for writing
+    CHECK(code(47, 99) == "PAL-DB-03"); // schema format
     CHECK(code(68, 1) == "PAL-DB-03");  // application_id
     CHECK(code(63, 99) == "PAL-DB-03"); // user_version
     CHECK(code(63, 7) == "PAL-DB-03");  // another one
     CHECK(code(three().original.find("CREATE TABLE pins") + 8, '!') == "PAL-DB-03");
     CHECK(code(three().original.find("stream indices"), '!') == "PAL-DB-03"); // a comment of this table
+}
+
+TEST_CASE("a damaged search index is called damage, and is made again")
+{
+    three().put(three().original);
+    alter(three().database(), "UPDATE passage_texts_config SET v = 99 WHERE k = 'version'");
+    CHECK(refusal([&] {
+              const auto store = open_store(three().database().string(), Database::Access::Write);
+              store->database.guarded([&] {
+                  store->database.statement("SELECT rowid FROM passage_texts WHERE passage_texts MATCH 'light'")
+                      .executeStep();
+              });
+          }) == "PAL-DB-03");
+    CHECK(rescue(three().database(), RescueMode::Replace).losses.empty());
+    CHECK(Content::of(three().database()).messages == three().content.messages);
 }
 
 TEST_CASE("a journal is kept with the database that it belongs to")
