@@ -36,6 +36,13 @@ namespace fs = std::filesystem;
                 Text("there are no sessions yet"), Text(Step::BeginSession));
 }
 
+// Of a damaged search index SQLite says that it is an error: what is wrong with a statement is named by other
+// words.
+bool is_about_index(std::string_view said)
+{
+    return said == sqlite3_errstr(SQLITE_ERROR) || said.starts_with("invalid fts5");
+}
+
 [[noreturn]] void refuse_statement(const Text& subject, const std::string& said)
 {
     throw Error(ErrorKind::Internal, ErrorCode::RefusedStatement, subject,
@@ -350,8 +357,7 @@ void Database::fail(const SQLite::Exception& failure)
         throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, subject, Text("it is not a database"),
                     Text(Step::ChooseDatabase));
     case SQLITE_ERROR:
-        // Without details it comes from a damaged search index: what is wrong with a statement is named.
-        if (has_damaged_header(file_) || std::string_view(failure.what()) == sqlite3_errstr(SQLITE_ERROR))
+        if (has_damaged_header(file_) || is_about_index(failure.what()))
             refuse_damaged(file_, Text::verbatim(said));
         refuse_statement(subject, said);
     case SQLITE_CANTOPEN:
