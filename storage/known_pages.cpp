@@ -46,9 +46,10 @@ bool has_damaged_header(const std::filesystem::path& database)
     constexpr size_t versions = 18, schema_format = 44, header_bytes = 100;
     const std::string bytes = beginning_of(database, header_bytes);
     if (bytes.size() < header_bytes || !bytes.starts_with("SQLite format 3")) return false;
-    const auto is_between = [&](size_t at, int most) { return bytes[at] >= 1 && bytes[at] <= most; };
-    return !is_between(versions, 2) || !is_between(versions + 1, 2) || bytes[schema_format] != 0 ||
-           bytes[schema_format + 1] != 0 || bytes[schema_format + 2] != 0 || !is_between(schema_format + 3, 4);
+    const auto is_between = [&](size_t at, int least, int most) { return bytes[at] >= least && bytes[at] <= most; };
+    return !is_between(versions, 1, 2) || !is_between(versions + 1, 1, 2) || bytes[schema_format] != 0 ||
+           bytes[schema_format + 1] != 0 || bytes[schema_format + 2] != 0 ||
+           !is_between(schema_format + 3, 0, 4); // 0: its tables are in the log
 }
 
 } // namespace palimpsest::storage

@@ -255,7 +255,8 @@ bool SalvageCheck::check_stream(int64_t session)
         next = row.index + 1;
     }
     const bool has_less = count_of(known_parts_, session) > static_cast<int64_t>(rows.size()) ||
-                          (rows.empty() && has_what_follows_a_stream(session)) || has_later_snapshot(session);
+                          (rows.empty() && rows_.has_losses("stream") && has_what_follows_a_stream(session)) ||
+                          has_later_snapshot(session);
     if (has_less && is_whole) {
         make_message(session, next);
         is_whole = false;
