@@ -36,8 +36,8 @@ namespace fs = std::filesystem;
                 Text("there are no sessions yet"), Text(Step::BeginSession));
 }
 
-// Of a damaged search index SQLite says that it is an error: what is wrong with a statement is named by other
-// words.
+// Whether a message of SQLite with the code SQLITE_ERROR is about a damaged full-text index. Its message about a
+// wrong statement names the mistake instead.
 bool is_about_index(std::string_view said)
 {
     return said == sqlite3_errstr(SQLITE_ERROR) || said.starts_with("invalid fts5");
@@ -55,7 +55,8 @@ bool is_about_index(std::string_view said)
                 Text("it is damaged ({0})", what), restoring_advice(file));
 }
 
-// The URI of a file that SQLite takes for one that nobody changes (https://www.sqlite.org/uri.html).
+// Returns the URI with which SQLite opens a file as immutable: without locks, and without a log beside it
+// (https://www.sqlite.org/uri.html).
 std::string immutable_uri(const fs::path& file)
 {
     std::string uri = "file:";

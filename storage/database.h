@@ -27,8 +27,8 @@ inline std::span<const std::byte> blob(const SQLite::Column& column)
 
 inline constexpr std::chrono::milliseconds busy_timeout{5000}; // how long to wait for another process
 
-// Requires that a file, if it is there, is a regular one that belongs to the user, and that nobody else can write.
-// Throws Error (Failed, PAL-DB-01).
+// Throws Error (Failed, PAL-DB-01) if the file exists and is not a regular file, belongs to another user, or can be
+// written by others.
 void check_owner(const std::filesystem::path& file);
 
 // Limits the page check after an unclean shutdown.

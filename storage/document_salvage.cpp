@@ -28,7 +28,7 @@ std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
     return raw;
 }
 
-// What a block of lengths adds up to.
+// How many tokens a block of lengths describes, and how many bytes of text they cover together.
 struct Extent {
     int64_t tokens = 0, bytes = 0;
 };
@@ -89,7 +89,7 @@ void DocumentSalvage::remove_empty()
         if (count_of(known_blocks_, id) == 0) run_for(db_, "DELETE FROM documents WHERE id = ?", id);
 }
 
-// What is stored of one kind of block.
+// The blocks of one kind that were found of a document: the intact ones, and which are missing or damaged.
 struct DocumentSalvage::Blocks {
     struct Block {
         int64_t index, row, raw; // row: its rowid

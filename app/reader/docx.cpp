@@ -83,7 +83,7 @@ bool arranges_page(const pugi::xml_node& table)
     return true;
 }
 
-// Whether the cell goes on in a row before, of which there is none.
+// Whether an empty cell says that it is merged with the one above it, although it is in the first row.
 bool continues_nothing(const pugi::xml_node& cell)
 {
     const pugi::xml_node merge = child_named(child_named(cell, "tcPr"), "vMerge");
@@ -181,7 +181,8 @@ private:
         if (open_.empty() && !is_in_box_) walk_boxes();
     }
 
-    // A text box follows the paragraph that it is anchored in. Boxes in a box follow all of it.
+    // Writes the text boxes that are anchored in the paragraph, behind it. A box that is inside another box is
+    // written after the outer one.
     void walk_boxes()
     {
         is_in_box_ = true;

@@ -9,7 +9,8 @@ namespace palimpsest::reader {
 
 class LetterSizes {
 public:
-    // Of pages without running heads. As many as can be waited for: what they do not show is no heading.
+    // Counts the letters of a page, whose running heads are removed. Sizes that occur only on pages that were not
+    // counted are not taken for headings.
     void count(const PdfPage& page);
     void decide(); // after the last page that counts
 

@@ -195,7 +195,8 @@ private:
         if (open_.empty() && !is_in_box_) walk_boxes();
     }
 
-    // What is drawn follows the paragraph that it is anchored in. Boxes in a box follow all of it.
+    // Writes the text boxes and captions that are anchored in the paragraph, behind it. A box that is inside
+    // another box is written after the outer one.
     void walk_boxes()
     {
         is_in_box_ = true;

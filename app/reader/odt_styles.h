@@ -14,7 +14,7 @@ public:
     // `root`: of styles.xml or content.xml, in this order: styles replace those of the same name.
     void read(const pugi::xml_node& root);
 
-    // Of paragraphs.
+    // `style`: the name of a paragraph style.
     bool is_title(std::string_view style) const;
     bool is_preformatted(std::string_view style) const; // each line is a paragraph
     // `family`: "paragraph", or "text" for a span. Nothing if the text is hidden where the text around it is.

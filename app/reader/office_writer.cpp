@@ -6,9 +6,8 @@ namespace palimpsest::reader {
 
 namespace {
 
-// Programs that read HTML keep the line end after <br> as a space at the beginning of the next line, and that
-// before
-// </pre> as a line.
+// Returns the text without what word processors add when they open a web page: they turn the line end after <br>
+// into a space at the beginning of the next line, and the line end before </pre> into an empty line.
 std::string without_stray_space(std::string_view text)
 {
     std::string out;

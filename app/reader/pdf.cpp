@@ -20,7 +20,8 @@ using storage::DocumentProblem;
 using Clock = std::chrono::steady_clock;
 constexpr auto most_time_of_page = std::chrono::seconds(5), most_time = std::chrono::seconds(240);
 constexpr int most_bookmarks = 10'000;
-// What is read before the first page is written. With an outline, letters need not tell headings.
+// The most pages and bytes that are read, to find the sizes of headings, before the first page is written. A PDF
+// with an outline needs fewer: its outline names the headings.
 constexpr size_t most_waiting_pages = 64, pages_with_outline = 8, most_waiting_bytes = 16 << 20;
 
 void open(QPdfDocument& pdf, QBuffer& bytes)

@@ -111,7 +111,7 @@ bool is_next_letter(std::string_view before, std::string_view letter)
     return at != std::end(roman) && at + 1 != std::end(roman) && *(at + 1) == letter;
 }
 
-// Of a text in a usual font, in widths of "n".
+// Estimates the width of a text in a proportional font. The unit is the width of the letter "n".
 double width_in_letters(std::string_view text)
 {
     const auto is_one_of = [](char c, std::string_view letters) { return letters.find(c) != letters.npos; };
@@ -487,7 +487,8 @@ bool PdfLayout::last_ends_early(const PdfLine& line) const
     return last_.right + first_word_width(line) < last_place_.edge;
 }
 
-// The same for a line at the end of a sentence, which in justified text ends its paragraph wherever it is not full.
+// Whether the last line, which ends with a full stop, ends its paragraph: it has room for the next word, or it is
+// in a justified column and does not reach its edge.
 bool PdfLayout::last_ends_paragraph(const PdfLine& line) const
 {
     const bool is_full = last_.right > last_place_.edge - near_edge * height_;
