@@ -487,7 +487,7 @@ bool PdfLayout::last_ends_early(const PdfLine& line) const
     return last_.right + first_word_width(line) < last_place_.edge;
 }
 
-// Whether the last line, which ends with a full stop, ends its paragraph: it has room for the next word, or it is
+// Whether the last line, at the end of a sentence, ends its paragraph: it has room for the next word, or it is
 // in a justified column and does not reach its edge.
 bool PdfLayout::last_ends_paragraph(const PdfLine& line) const
 {
