@@ -6,8 +6,10 @@
 #include <QPdfDocument>
 #include <QPdfSelection>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "app/reader/line_boxes.h"
 #include "app/reader/pdf_layout.h"
 
 namespace palimpsest::reader {
@@ -16,7 +18,7 @@ namespace {
 using storage::DocumentFact;
 using storage::DocumentProblem;
 
-// Placing a line takes as long as reading its page. What is not placed in time is joined by its words alone.
+// Placing lines takes longer than reading their text. What is not placed in time is joined by its words alone.
 using Clock = std::chrono::steady_clock;
 constexpr auto most_time_of_page = std::chrono::seconds(5), most_time = std::chrono::seconds(240);
 constexpr int most_bookmarks = 10'000;
@@ -36,10 +38,12 @@ void open(QPdfDocument& pdf, QBuffer& bytes)
                   Text("get it again, or open it in the program that made it and save it anew")};
 }
 
-// A line of a page: where it begins in the page's text, and its length.
+// A line of a page: where it begins in the page's text, its length, and whether a space follows it there.
 struct LineRange {
     int begin = 0, length = 0;
-    bool is_divided = false;
+    bool is_divided = false, has_space = false;
+
+    int end() const { return begin + length; }
 };
 
 constexpr QChar divided(0xFFFE); // the library's mark for a hyphen at the end of a line, with no line end after it
@@ -58,7 +62,9 @@ std::vector<LineRange> line_ranges(const QString& text)
         const bool has_hyphen =
             end < text.size() && (text[end] == divided || (last > begin && text[last - 1] == soft_hyphen));
         const bool goes_on = has_hyphen && end + 1 < text.size() && !text[end + 1].isDigit();
-        if (last > begin) lines.push_back({static_cast<int>(begin), static_cast<int>(last - begin), goes_on});
+        const bool has_space = last < end && text[last] == u' ';
+        if (last > begin)
+            lines.push_back({static_cast<int>(begin), static_cast<int>(last - begin), goes_on, has_space});
         begin = end + 1;
     }
     return lines;
@@ -69,30 +75,93 @@ std::string line_text(const QString& page, const LineRange& range)
     return on_one_line(clean_text(page.mid(range.begin, range.length).toStdString()));
 }
 
-// Places the lines of a page. The library counts characters that are not in the text, such as controls, so the
-// place of a line is looked for from its index on.
+std::vector<PdfBox> pieces_of(const QPdfSelection& selection)
+{
+    std::vector<PdfBox> pieces;
+    for (const QPolygonF& polygon : selection.bounds()) {
+        const QRectF box = polygon.boundingRect();
+        pieces.push_back({box.left(), box.top(), box.right(), box.bottom()});
+    }
+    return pieces;
+}
+
+// Places the lines of a page. A question to the library takes as long as reading the page does, so all lines are
+// asked for at once, and then the halves of those of which the answer does not tell where each one is.
 class LineMeter {
 public:
-    LineMeter(QPdfDocument& pdf, int page, const QString& text) : pdf_(pdf), page_(page), text_(text) {}
-
-    void measure(const LineRange& range, PdfLine& line)
+    // `lines`: as the ranges say, placed here. `deadline`: lines that are not placed until then stay as they are.
+    LineMeter(QPdfDocument& pdf, int page, const QString& text, const std::vector<LineRange>& ranges,
+              Clock::time_point deadline, std::vector<PdfLine>& lines)
+        : pdf_(pdf), page_(page), text_(text), ranges_(ranges), deadline_(deadline), lines_(lines)
     {
+    }
+
+    void run() { measure(0, ranges_.size()); }
+
+private:
+    void measure(size_t begin, size_t end)
+    {
+        if (begin == end || Clock::now() > deadline_) return;
+        if (end - begin == 1) return measure_one(begin);
+        if (measure_together(begin, end)) return;
+        const size_t middle = begin + (end - begin) / 2;
+        measure(begin, middle);
+        measure(middle, end);
+    }
+
+    bool measure_together(size_t begin, size_t end)
+    {
+        const LineRange &first = ranges_[begin], &last = ranges_[end - 1];
+        const int length = last.end() - first.begin;
+        const QPdfSelection found = pdf_.getSelectionAtIndex(page_, first.begin + shift_, length);
+        if (found.text() != text_.mid(first.begin, length)) return false;
+        std::vector<std::string> texts;
+        for (size_t i = begin; i < end; ++i)
+            texts.push_back(lines_[i].text);
+        std::vector<LineBox> boxes = line_boxes(pieces_of(found), texts);
+        for (size_t i = 0; i < boxes.size(); ++i) {
+            PdfBox& box = boxes[i].box;
+            if (ranges_[begin + i].has_space && begin + i + 1 < end)
+                box.right -= std::min(width_of_space(ranges_[begin + i]), box.width());
+            place(begin + i, boxes[i]);
+        }
+        return !boxes.empty();
+    }
+
+    // Of the space at the end of the first line that has one: the others' are about as wide.
+    double width_of_space(const LineRange& range)
+    {
+        if (!space_) space_ = pdf_.getSelectionAtIndex(page_, range.end() + shift_, 1).boundingRectangle().width();
+        return *space_;
+    }
+
+    // The library counts characters that are not in the text, such as controls, so the place of a line is looked
+    // for from its index on.
+    void measure_one(size_t index)
+    {
+        const LineRange& range = ranges_[index];
         const QString wanted = text_.mid(range.begin, range.length);
         constexpr int farthest = 16;
         for (int shift = shift_; shift < shift_ + farthest; ++shift) {
             const QPdfSelection found = pdf_.getSelectionAtIndex(page_, range.begin + shift, range.length);
             if (found.text() != wanted) continue;
             shift_ = shift;
-            const QRectF box = found.boundingRectangle();
-            const bool is_turned = box.height() > box.width() && wanted.size() > 3;
-            if (is_turned) return;
-            line.left = box.left(), line.top = box.top(), line.right = box.right(), line.bottom = box.bottom();
-            separate_number(range, line);
+            if (!found.bounds().empty()) place(index, line_box(pieces_of(found)));
             return;
         }
     }
 
-private:
+    void place(size_t index, const LineBox& found)
+    {
+        const PdfBox& box = found.box;
+        const bool is_turned = box.height() > box.width() && ranges_[index].length > 3;
+        if (is_turned) return;
+        PdfLine& line = lines_[index];
+        line.left = box.left, line.top = box.top, line.right = box.right, line.bottom = box.bottom;
+        line.gaps = found.gaps;
+        separate_number(ranges_[index], line);
+    }
+
     // The raised number of a note runs into its first word: "1The".
     void separate_number(const LineRange& range, PdfLine& line)
     {
@@ -106,7 +175,11 @@ private:
     QPdfDocument& pdf_;
     int page_;
     const QString& text_;
+    const std::vector<LineRange>& ranges_;
+    Clock::time_point deadline_;
+    std::vector<PdfLine>& lines_;
     int shift_ = 0;
+    std::optional<double> space_;
 };
 
 class Reader {
@@ -194,7 +267,7 @@ private:
             waiting.push_back(page(i));
             if (!is_decided) sizes.count(waiting.back());
             for (const PdfLine& line : waiting.back().lines)
-                bytes += sizeof(line) + line.text.size();
+                bytes += sizeof(line) + line.text.size() + line.gaps.size() * sizeof(PdfGap);
             if (is_decided || bytes > most_waiting_bytes || waiting.size() == most_pages) write_waiting();
         }
         write_waiting();
@@ -219,14 +292,13 @@ private:
                      .sections = {}};
         if (const auto sections = sections_.find(number); sections != sections_.end())
             page.sections = sections->second;
-        LineMeter meter(pdf_, number, text);
+        std::vector<LineRange> ranges = line_ranges(text);
+        std::erase_if(ranges, [&](const LineRange& range) { return line_text(text, range).empty(); });
+        for (const LineRange& range : ranges)
+            page.lines.push_back({.text = line_text(text, range), .is_divided = range.is_divided});
         const auto begin = Clock::now();
-        for (const LineRange& range : line_ranges(text)) {
-            PdfLine line{.text = line_text(text, range), .is_divided = range.is_divided};
-            if (line.text.empty()) continue;
-            if (Clock::now() - begin < most_time_of_page && measured_ < most_time) meter.measure(range, line);
-            page.lines.push_back(std::move(line));
-        }
+        const auto time = std::min<Clock::duration>(most_time_of_page, most_time - measured_);
+        LineMeter(pdf_, number, text, ranges, begin + time, page.lines).run();
         measured_ += Clock::now() - begin;
         heads_.remove(page);
         return page;

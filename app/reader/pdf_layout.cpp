@@ -49,15 +49,6 @@ std::string letters_of(std::string_view text)
     return out;
 }
 
-double median(std::vector<double> values, double otherwise)
-{
-    std::erase_if(values, [](double value) { return value <= 0; });
-    if (values.empty()) return otherwise;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
-
 // Dots that lead from a title to its page.
 bool has_leaders(std::string_view text)
 {
@@ -111,22 +102,6 @@ bool is_next_letter(std::string_view before, std::string_view letter)
     return at != std::end(roman) && at + 1 != std::end(roman) && *(at + 1) == letter;
 }
 
-// Estimates the width of a text in a proportional font. The unit is the width of the letter "n".
-double width_in_letters(std::string_view text)
-{
-    const auto is_one_of = [](char c, std::string_view letters) { return letters.find(c) != letters.npos; };
-    double width = 0;
-    for (const char c : text) {
-        const bool continues = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-        if (continues) continue;
-        width += is_one_of(c, " fijlrtI.,:;'!|()[]-") ? 0.6
-                 : is_one_of(c, "mwMW@%")             ? 1.5
-                 : c >= 'A' && c <= 'Z'               ? 1.3
-                                                      : 1;
-    }
-    return width;
-}
-
 // How far the first word of the line and a space reach, in points. Every character of Chinese or Japanese is a
 // word.
 double first_word_width(const PdfLine& line)
@@ -148,6 +123,20 @@ double right_edge(double left, const std::vector<double>& rights)
     const auto full =
         std::ranges::count_if(rights, [&](double right) { return right > usual - near * (usual - left); });
     return 3 * static_cast<size_t>(full) >= rights.size() ? usual : rights.back();
+}
+
+// Whether the first letter of the line is of a script that is written from right to left.
+bool is_right_to_left(const PdfLine& line)
+{
+    constexpr unsigned char first_of_hebrew = 0xD6, last_of_syriac_and_nko = 0xDF; // the first of two bytes
+    const auto letter = std::ranges::find_if(line.text, [](char c) {
+        constexpr unsigned char first_of_letters = 0xC3, of_punctuation = 0xE2;
+        const auto byte = static_cast<unsigned char>(c);
+        return (byte >= first_of_letters && byte != of_punctuation) || (lower(c) >= 'a' && lower(c) <= 'z');
+    });
+    if (letter == line.text.end()) return false;
+    const auto byte = static_cast<unsigned char>(*letter);
+    return byte >= first_of_hebrew && byte <= last_of_syriac_and_nko;
 }
 
 // From one line to the next. Letters above or below the others make it seem longer at one end of the lines only.
@@ -248,6 +237,17 @@ std::vector<const SectionMark*> headings_of(const PdfPage& page)
 bool is_small_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Whether the lines are rows of a table, one below the other: with a gap at the same place. Each may have hundreds.
+bool are_rows(const PdfLine& a, const PdfLine& b)
+{
+    for (size_t i = 0, j = 0; i < a.gaps.size() && j < b.gaps.size();) {
+        const PdfGap &one = a.gaps[i], &other = b.gaps[j];
+        if (std::min(one.right, other.right) - std::max(one.left, other.left) > a.height() / 2) return true;
+        one.right < other.right ? ++i : ++j;
+    }
+    return false;
 }
 
 } // namespace
@@ -390,6 +390,7 @@ std::vector<PdfLayout::Place> PdfLayout::places_of(const std::vector<PdfLine>& l
     size_t begin = 0; // of lines that belong together
     for (size_t i = 0; i < lines.size(); ++i) {
         const Column& column = columns_[column_of(lines[i])];
+        places[i].left = column.left;
         places[i].edge = column.right;
         places[i].is_justified = column.is_justified;
         const auto is_like = [&](double other) { return std::abs(distances[i] - other) < same * leading_; };
@@ -421,7 +422,8 @@ void PdfLayout::set_edge(const std::vector<PdfLine>& lines, size_t begin, size_t
     for (size_t i = begin; i + 1 < end; ++i)
         if (lines[i].right + first_word_width(lines[i + 1]) < edge) return;
     for (size_t i = begin; i < end; ++i)
-        places[i] = {.edge = std::min(places[i].edge, edge), .is_apart = places[i].is_apart};
+        places[i] = {
+            .left = places[i].left, .edge = std::min(places[i].edge, edge), .is_apart = places[i].is_apart};
 }
 
 void PdfLayout::finish()
@@ -458,6 +460,8 @@ void PdfLayout::add_beside(const PdfLine& line)
                is_note = is_number && last_.bottom < line.bottom - 0.3 * line.height();
     if (is_note || line.left - last_.right > 0.2 * height_) text_ += ' ';
     text_ += line.text;
+    if (line.left - last_.right > height_) last_.gaps.push_back({last_.right, line.left});
+    last_.gaps.insert(last_.gaps.end(), line.gaps.begin(), line.gaps.end());
     last_.right = std::max(last_.right, line.right);
     last_.bottom = std::max(last_.bottom, line.bottom);
     last_.is_divided = line.is_divided;
@@ -484,6 +488,7 @@ bool PdfLayout::is_elsewhere(const PdfLine& line) const
 bool PdfLayout::last_ends_early(const PdfLine& line) const
 {
     if (!line.is_measured() || !last_.is_measured()) return last_is_short_;
+    if (is_right_to_left(last_)) return last_.left - first_word_width(line) > last_place_.left;
     return last_.right + first_word_width(line) < last_place_.edge;
 }
 
@@ -491,13 +496,15 @@ bool PdfLayout::last_ends_early(const PdfLine& line) const
 // in a justified column and does not reach its edge.
 bool PdfLayout::last_ends_paragraph(const PdfLine& line) const
 {
-    const bool is_full = last_.right > last_place_.edge - near_edge * height_;
+    const bool is_full = is_right_to_left(last_) ? last_.left < last_place_.left + near_edge * height_
+                                                 : last_.right > last_place_.edge - near_edge * height_;
     return last_ends_early(line) || (last_place_.is_justified && !is_full);
 }
 
 double PdfLayout::indent_of(const PdfLine& line) const
 {
-    return line.left - columns_[column_of(line)].left;
+    const Column& column = columns_[column_of(line)];
+    return is_right_to_left(line) ? column.right - line.right : line.left - column.left;
 }
 
 bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const
@@ -591,7 +598,8 @@ void PdfLayout::join(const PdfLine& line)
                is_small_letter(text_[text_.size() - 2])) {
         text_.pop_back();
     } else {
-        text_ += level_ == 0 && (last_ends_early(line) || has_leaders(text_)) ? '\n' : ' ';
+        const bool is_apart = last_ends_early(line) || has_leaders(text_) || are_rows(last_, line);
+        text_ += level_ == 0 && is_apart ? '\n' : ' ';
     }
     begin_pages_in_block();
     text_ += line.text;

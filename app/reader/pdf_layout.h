@@ -48,6 +48,7 @@ private:
     };
     // How a line stands to those around it.
     struct Place {
+        double left = 0;           // of its column
         double edge = 0;           // where the text around it ends on the right
         bool is_justified = false; // most lines end there
         bool is_apart = false;     // farther below the last line than it is usual there

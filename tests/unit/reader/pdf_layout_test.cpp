@@ -43,6 +43,12 @@ public:
                                .bottom = y + size});
         return *this;
     }
+    // Of the last line.
+    Page& gap(double from, double to)
+    {
+        page_.lines.back().gaps.push_back({from, to});
+        return *this;
+    }
     Page& section(int level, const std::string& title)
     {
         page_.sections.push_back({level, title});
@@ -291,6 +297,37 @@ TEST_CASE("the outline's titles are headings where they stand, or begin sections
     // A line of the text that only ends like a title is none, and a title is one heading.
     CHECK(laid_out({Page("1").section(1, "War").line("#War").line("^the last war").line("War")})
               .starts_with("<1>{1 War}War\n\nthe last war"));
+}
+
+TEST_CASE("rows of a table stay apart where their gaps are at the same place")
+{
+    const std::string row = "larch, and then ash, and 590 planks of"; // 38 letters: 50 to 278
+    const auto rows = [&](double from, double to) {
+        return laid_out({Page("1").line(full).line(row).gap(100, 130).line(row).gap(from, to).gap(200, 230)});
+    };
+    CHECK(rows(110, 140) == "<1>" + full + " " + row + "\n" + row);
+    CHECK(rows(140, 170) == "<1>" + full + " " + row + " " + row);
+}
+
+TEST_CASE("a line written from right to left ends on the left")
+{
+    const std::string hebrew = "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D"; // four letters
+    const auto two_lines = [&](double first) {
+        Page page("1");
+        page.line(full).line(full + ".");
+        page.at(hebrew + ".", first, 136).at(hebrew + " " + hebrew + ".", left + 100, 148);
+        PdfPage lines = page.get();
+        lines.lines[2].right = lines.lines[3].right = left + letter_width * 37;
+        return written([&](TextWriter& writer) {
+            const LetterSizes sizes;
+            PdfLayout layout(true, sizes, writer);
+            layout.write(lines);
+            layout.finish();
+        });
+    };
+    const std::string begin = "<1>" + full + " " + full + ".\n\n" + hebrew + ".";
+    CHECK(two_lines(left + 150) == begin + "\n\n" + hebrew + " " + hebrew + ".");
+    CHECK(two_lines(left) == begin + " " + hebrew + " " + hebrew + ".");
 }
 
 TEST_CASE("words that were divided are joined")
