@@ -3,7 +3,7 @@
 
     perplexity.py measure PROGRAM --results FILE.jsonl [--policies "A;B"] [--budgets N,M] [--lengths 8k,64k] [--first N]
                   [--jobs J] [--minutes M] TEXT... [-- options of 'eval ppl', such as --device cuda]
-    perplexity.py tables FILE.jsonl [--beside streaming]
+    perplexity.py tables FILE.jsonl [--beside streaming | --beside full@8128]
     perplexity.py curves FILE.jsonl [--budget N]
 
 `measure` starts one process per policy, budget and text, J at once, and adds a line to the file as each ends, so that a
@@ -11,7 +11,8 @@ measurement that was stopped goes on where it was: what the file holds is not me
 `error`, which is tried again.
 
 `tables` compares policies at each length: the geometric mean over texts of the perplexity divided by that of the policy
-`--beside`, with a 95 % interval (bootstrap over texts, 10,000 draws with a fixed seed). `curves` gives the perplexity of
+`--beside`, with a 95 % interval (bootstrap over texts, 10,000 draws with a fixed seed): at the same budget, or at the one that
+is given with it. `curves` gives the perplexity of
 the tokens between one length and the next, of each text."""
 import argparse
 import concurrent.futures
@@ -126,15 +127,24 @@ def interval(values):
     return means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS) - 1]
 
 
+def by_policy(lines, budget):
+    """policy -> length -> text -> loss"""
+    found = {}
+    for line in lines:
+        if line["budget"] == budget:
+            for length, loss in losses(line).items():
+                found.setdefault(line["policy"], {}).setdefault(length, {})[line["text"]] = loss
+    return found
+
+
 def tables(options):
     lines = [line for line in read(options.results) if "error" not in line]
-    for budget in sorted({line["budget"] for line in lines if line["policy"] == options.beside}, key=int):
-        found = {}  # policy -> length -> text -> loss
-        for line in lines:
-            if line["budget"] == budget:
-                for length, loss in losses(line).items():
-                    found.setdefault(line["policy"], {}).setdefault(length, {})[line["text"]] = loss
-        beside = found[options.beside]
+    options.beside, _, own_budget = options.beside.partition("@")
+    budgets = {line["budget"] for line in lines if own_budget or line["policy"] == options.beside}
+    for budget in sorted(budgets - {own_budget}, key=int):
+        found = by_policy(lines, budget)
+        beside = by_policy(lines, own_budget or budget)[options.beside]
+        found[options.beside] = beside
         lengths = sorted(beside)
         print("\nBudget %s\n\n| policy | %s |\n|---|%s" % (budget, " | ".join("%d tokens" % n for n in lengths), "---|" * len(lengths)))
         last = lengths[-1]

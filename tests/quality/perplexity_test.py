@@ -81,6 +81,13 @@ class Reports(Folder):
         self.assertEqual(rows, ["| better | 0.5000 (0.5000 to 0.5000) |", "| streaming | 1.0000 (1.0000 to 1.0000) |",
                                 "| half | 2.0000 (2.0000 to 2.0000), 1 texts |"])
 
+    def test_a_policy_is_compared_with_another_at_a_budget_of_its_own(self):
+        self.write([{**line("full", "a", [(4, 1.0)]), "budget": "4096"}, line("small", "a", [(4, 1.0 + math.log(2))])])
+        out = self.printed("tables", self.results, "--beside", "full@4096")
+        self.assertIn("Budget 512", out)
+        self.assertIn("| small | 2.0000 (2.0000 to 2.0000) |", out)
+        self.assertNotIn("Budget 4096", out)
+
     def test_the_interval_is_that_of_means_of_texts_drawn_again(self):
         low, high = perplexity.interval([-1.0] * 50 + [1.0] * 50)
         self.assertAlmostEqual(low, -0.196, delta=0.03)  # 1.96 standard deviations of a mean of 100
