@@ -4,6 +4,7 @@
 #include <fstream>
 #include <vector>
 
+#include "engine/text/unicode/utf8.h"
 #include "storage/hash.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
@@ -74,6 +75,8 @@ ExportFile::ExportFile(const fs::path& file) : file_(file)
             refuse_export(file, ErrorCode::NotADatabase, Text("it is not an exported session"),
                           Text(Step::ExportSession));
         session_ = sessions[0];
+        if (!engine::is_valid_utf8(session_.name) || !engine::is_valid_utf8(session_.model_name))
+            refuse_export(file, ErrorCode::DamagedDatabase, Text("its names are not text in UTF-8"), ask_again());
     });
 }
 

@@ -97,6 +97,7 @@ private:
     void copy_all(const SessionInfo& info, bool with_states)
     {
         if (with_states) snapshots_to_copy_ = wanted_snapshots();
+        if (is_import_) check_all();
         copy_documents();
         copy_blocks();
         to_.transaction([&] {
@@ -199,24 +200,35 @@ private:
         return all;
     }
 
+    // What comes from elsewhere is read as it will be here, so that nothing of it is found damaged later.
+    void check_all()
+    {
+        for (const Message& message : Conversations(from_).messages(session_))
+            if (message.damaged)
+                throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
+                            Text("message {0} does not match its checksum", message.id),
+                            Text("the database it comes from is damaged"));
+        for (const int64_t snapshot : snapshots_to_copy_)
+            Snapshots(from_).verify(snapshot);
+        for (const int64_t document : documents_of_session())
+            Library(from_).verify(document);
+    }
+
+    std::vector<int64_t> documents_of_session()
+    {
+        return rows("SELECT DISTINCT document FROM stream WHERE session = ? AND document NOT NULL", session_);
+    }
+
     // Documents and blocks are large, so they are copied row by row; they stay incomplete or unreferenced until the
     // session's rows reference them.
     void copy_documents()
     {
-        std::vector<int64_t> documents;
-        from_.guarded([&] {
-            auto query =
-                from_.statement("SELECT DISTINCT document FROM stream WHERE session = ? AND document NOT NULL");
-            query.bind(1, session_);
-            while (query.executeStep())
-                documents.push_back(query.getColumn(0).getInt64());
-        });
-        for (const int64_t document : documents) {
+        for (const int64_t document : documents_of_session()) {
             if (const auto same = same_document(document)) {
                 documents_[document] = *same;
                 continue;
             }
-            check_document(document);
+            if (!is_import_) check_document(document);
             to_.transaction([&] {
                 copy({.select =
                           "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "

@@ -47,11 +47,12 @@ std::optional<fs::path> model_of_others(Conversations& conversations, const std:
     return std::nullopt;
 }
 
-std::optional<fs::path> model_for(Store& store, const SessionInfo& session, const fs::path& given)
+std::optional<fs::path> model_for(Store& store, const SessionInfo& session, const fs::path& was_at,
+                                  const fs::path& given)
 {
     if (!given.empty())
         return fingerprint_of(given) == session.model ? std::optional(fs::absolute(given)) : std::nullopt;
-    const auto place = model_with(session.model, SessionSettings(session).model, model_folders());
+    const auto place = model_with(session.model, was_at, model_folders());
     return place ? place : model_of_others(store.conversations, session.model);
 }
 
@@ -93,8 +94,13 @@ OpenedExport open_export(Store& store, const fs::path& file, const std::string& 
     ExportFile exported(file);
     const std::string identity = exported.identity();
     if (const auto found = imported_session(store.database, identity, name))
-        return {.session = *found, .is_new = false, .model = model_for(store, *found, model)};
-    const auto place = ExportFile::guarded([&] { return model_for(store, exported.session(), model); });
+        return {.session = *found,
+                .is_new = false,
+                .model = model_for(store, *found, SessionSettings(*found).model, model)};
+    // A folder in the file is of another machine, or of someone who wants this one to look there.
+    const fs::path name_of_model =
+        ExportFile::guarded([&] { return fs::path(SessionSettings(exported.session()).model).filename(); });
+    const auto place = model_for(store, exported.session(), name_of_model, model);
     const std::string imported =
         import_session(store.database, exported,
                        {.name = name.empty() ? free_name(store.conversations, exported.session().name) : name,

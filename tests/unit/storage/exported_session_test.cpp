@@ -260,6 +260,32 @@ TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and ch
         change(gift.file(), "UPDATE document_blocks SET hash = hash + 1 WHERE kind = 0");
         CHECK(refused() == "PAL-DOC-05");
     }
+    SECTION("text whose last block is not there")
+    {
+        change(gift.file(), "DELETE FROM document_blocks WHERE kind = 0 AND idx = (SELECT max(idx) FROM "
+                            "document_blocks WHERE kind = 0)");
+        CHECK(refused() == "PAL-DOC-05");
+    }
+    SECTION("a state whose header does not match its checksum")
+    {
+        change(gift.file(), "UPDATE snapshots SET hash = hash + 1");
+        CHECK(refused() == "PAL-SNAP-03");
+    }
+    SECTION("a state whose last block is not there")
+    {
+        change(gift.file(), "DELETE FROM snapshot_blocks WHERE idx = (SELECT max(idx) FROM snapshot_blocks)");
+        CHECK(refused() == "PAL-SNAP-03");
+    }
+    SECTION("an answer that does not match its checksum")
+    {
+        change(gift.file(), "UPDATE messages SET text = text || '.'");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a name that is not text")
+    {
+        change(gift.file(), "UPDATE sessions SET name = CAST(X'62FF' AS TEXT)");
+        CHECK(refused() == "PAL-DB-03");
+    }
     SECTION("a block that does not match its checksum")
     {
         change(gift.file(), "UPDATE blocks SET hash = randomblob(16)");
