@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Commands on a file system of 32 MiB that fills up at every stage of their work: one sentence, nothing lost, nothing left
-behind, and the same command works once there is space. PALIMPSEST_TEST_LEVEL=full: a failure at every page.
+behind, and the same command works once there is space. PALIMPSEST_TEST_LEVEL=full: a failure at every page;
+PALIMPSEST_SWEEP_PART=k/n: at the k-th of every n.
 Usage: full_disk_test.py PALIMPSEST MODEL_FIXTURES"""
 import os
 import re
@@ -22,6 +23,7 @@ if IN_NAMESPACE not in os.environ:
 
 from patience import PATIENCE  # noqa: E402
 from session_harness import AT_CI_LEVEL, FULL, SMALL, ProgramTest, run, text  # noqa: E402
+from sweep_part import in_part, sweep_part  # noqa: E402
 
 DISK_BYTES, PAGE = 32 << 20, 8192
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "databases")
@@ -31,14 +33,14 @@ FILLER = "filler"
 
 
 def steps():
-    """Free bytes, rising, until the command succeeds."""
+    """Free bytes, rising."""
     if FULL:
-        return range(0, DISK_BYTES, PAGE)
+        return list(range(0, DISK_BYTES, PAGE))
     found, free = [0], PAGE
     while free < DISK_BYTES:
         found.append(free)
         free = free * 4 if AT_CI_LEVEL else free * 3 // 2 // PAGE * PAGE + PAGE
-    return [*found, DISK_BYTES]
+    return found
 
 
 def stored(database):
@@ -137,7 +139,7 @@ class FullDiskTest(ProgramTest):
         self.assertEqual(whole.returncode, 0, whole.stderr.decode())
         expected, files_expected = stored(self.database), self.files()
         failures = 0
-        for free in steps():
+        for free in [*in_part(steps()), DISK_BYTES]:
             self.begin()
             self.fill(free)
             result = self.execute(command, stdin)
@@ -160,7 +162,8 @@ class FullDiskTest(ProgramTest):
                              self.without_retries(expected, stdin), (stage, free))
         else:
             self.fail("%s never succeeds" % stage)
-        self.assertGreater(failures, 0, stage)
+        if sweep_part()[0] == 1:  # the first position is a disk without space
+            self.assertGreater(failures, 0, stage)
 
     @staticmethod
     def without_retries(rows, stdin):

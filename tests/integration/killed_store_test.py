@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills commands that change what is stored, just before a system call that writes: nothing that was reported is lost, what
 was being done is there wholly or not at all, and the same command then ends as if nothing had happened.
-PALIMPSEST_TEST_LEVEL=full: a kill at every such call.
+PALIMPSEST_TEST_LEVEL=full: a kill at every such call; PALIMPSEST_SWEEP_PART=k/n: at the k-th of every n.
 Usage: killed_store_test.py PALIMPSEST MODEL_FIXTURES"""
 import hashlib
 import json
@@ -14,6 +14,7 @@ import unittest
 
 from kill_points import GIVING_NAMES, NO_STRACE, can_kill, kill_at, kill_points, spread
 from session_harness import AT_CI_LEVEL, FULL, PROGRAM, SMALL, ProgramTest, run, text
+from sweep_part import in_part
 
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "databases")
 # What is stored of value, each row behind the name of the session or document that it belongs to. Row ids and times are
@@ -171,8 +172,8 @@ class KilledStoreTest(ProgramTest):
         points, _ = kill_points(command, self.environment)
         after = stored(self.database)
         expected = self.end_state()
-        chosen = choose(points)
-        for number, point in enumerate(chosen):
+        chosen = in_part(list(enumerate(choose(points))))
+        for number, point in chosen:
             self.begin()
             said, rows = kill_at(point, command, self.environment), None
             if number % 2:

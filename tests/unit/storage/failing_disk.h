@@ -6,8 +6,10 @@
 #include <set>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include "tests/support/fault_vfs.h"
+#include "tests/support/sweep_part.h"
 #include "tests/support/test_level.h"
 
 namespace palimpsest::tests {
@@ -24,6 +26,17 @@ inline const std::set<std::string>& documented()
 inline uint64_t stride()
 {
     return at_full_level() ? 1 : at_ci_level() ? 61 : 7;
+}
+
+// The calls, from 1, that are made to fail of so many, in this process's part of them.
+inline std::vector<uint64_t> failing_calls(uint64_t calls)
+{
+    std::vector<uint64_t> all;
+    const SweepPart part = sweep_part();
+    size_t position = 0;
+    for (uint64_t nth = 1; nth <= calls; nth += stride())
+        if (part.has(position++)) all.push_back(nth);
+    return all;
 }
 
 // Returns a folder in memory if there is one. FaultVfs ignores flushes, so the files need not be durable.

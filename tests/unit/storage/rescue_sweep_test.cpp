@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/support/catch.h"
+#include "tests/support/sweep_part.h"
 #include "tests/support/test_level.h"
 #include "tests/unit/storage/rescued_content.h"
 
@@ -71,6 +72,7 @@ public:
     // `pages`: those that were damaged, from 1.
     void run(const std::string& damaged, const std::string& what, std::initializer_list<size_t> pages)
     {
+        if (!part.has(position++)) return;
         INFO(what);
         ++counts.cases;
         scene.put(damaged);
@@ -115,6 +117,8 @@ public:
 
     const ThreeSessions scene;
     const PageOwners owners{scene};
+    const SweepPart part = sweep_part();
+    size_t position = 0;
     Counts counts;
 };
 
