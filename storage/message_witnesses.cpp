@@ -39,6 +39,14 @@ SessionsOfMessages sessions_in_streams(Database& database)
     return sessions;
 }
 
+// The sessions that the messages before and after one name.
+using SessionsBeside = std::map<int64_t, std::set<int64_t>>;
+
+std::optional<int64_t> confirmed(const std::set<int64_t>& beside, std::optional<int64_t> session)
+{
+    return session && beside.contains(*session) ? session : std::nullopt;
+}
+
 std::optional<int64_t> majority(int64_t own, std::optional<int64_t> first, std::optional<int64_t> second)
 {
     if (first && first == second) return first;
@@ -90,15 +98,22 @@ std::map<int64_t, uint64_t> settle_sessions(Database& database, const std::vecto
                         .parent = parent.isNull() ? std::nullopt : std::optional(parent.getInt64())});
         own.emplace(rows.back().message, rows.back().session);
     }
+    SessionsBeside beside;
+    for (const Row& row : rows)
+        if (const auto before = row.parent ? session_of(own, *row.parent) : std::nullopt) {
+            beside[row.message].insert(*before);
+            beside[*row.parent].insert(row.session);
+        }
     const SessionsOfMessages indexed = sessions_in(index), streamed = sessions_in_streams(database);
     std::map<int64_t, uint64_t> deleted;
     auto change = database.statement("UPDATE messages SET session = ? WHERE id = ?");
     auto remove = database.statement("DELETE FROM messages WHERE id = ?");
     for (const Row& row : rows) {
         const auto in_index = session_of(indexed, row.message);
-        auto beside = session_of(streamed, row.message);
-        if (!beside && row.parent) beside = session_of(own, *row.parent);
-        const auto session = majority(row.session, in_index, beside);
+        auto further = session_of(streamed, row.message);
+        if (!further) further = confirmed(beside[row.message], in_index);
+        if (!further) further = confirmed(beside[row.message], row.session);
+        const auto session = majority(row.session, in_index, further);
         if (session == row.session) continue;
         if (session) {
             change.bind(1, *session);

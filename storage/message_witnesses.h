@@ -14,8 +14,8 @@ namespace palimpsest::storage {
 bool is_placeholder(const Message& message);
 
 // Compares the session that each message names with `index`, what the index of messages by session says, and with
-// the stream that the message is in, or the message that it follows. Two that agree decide; a message without them
-// is deleted. Within a transaction. Returns how many were deleted, by session.
+// the stream that the message is in, or, if it is in none, the messages before and after it. Two that agree decide;
+// a message without them is deleted. Within a transaction. Returns how many were deleted, by session.
 std::map<int64_t, uint64_t> settle_sessions(Database& database, const std::vector<RowSalvage::IndexEntry>& index);
 
 // The messages of a session whose role cannot be right, with the one that they have instead: questions and answers

@@ -370,8 +370,14 @@ TEST_CASE("a message that names another session is given back, or not shown")
     CHECK(rescued.losses.empty());
     CHECK(Content::of(three().database()).messages == three().content.messages);
 
-    alter_without_index("messages_of_session",
-                        "UPDATE messages SET session = 2 WHERE id = 5; DELETE FROM stream WHERE message = 5");
+    // The index and the answer that follows agree.
+    const std::string without_place = "UPDATE messages SET session = 2 WHERE id = 5; DELETE FROM stream WHERE message = 5";
+    alter_without_index("messages_of_session", without_place);
+    rescue(three().database(), RescueMode::Replace);
+    CHECK(Content::of(three().database()).messages == three().content.messages);
+
+    // Nothing agrees with the index.
+    alter_without_index("messages_of_session", without_place + "; UPDATE messages SET parent = NULL WHERE id = 6");
     rescued = rescue(three().database(), RescueMode::Replace);
     CHECK(tells(rescued, "third", LostPart::Message));
     const Content found = Content::of(three().database());
@@ -600,6 +606,31 @@ TEST_CASE("an interior page of a table that is lost loses no rows below it")
     const size_t leaf = LongSession::page_at(scene.leaves[5]);
     damaged.replace(leaf, 8192, std::string(8192, '\0'));
     CHECK(LongSession::lost_of(damaged) == scene.rows_in(scene.leaves[5]));
+}
+
+TEST_CASE("without the stream and the index of messages, a question and its answer name their session")
+{
+    std::string bytes = three().original;
+    for (const char* lost : {"stream", "messages_of_session"})
+        bytes.replace(static_cast<size_t>(root_page(lost) - 1) * 8192, 8192, std::string(8192, '\0'));
+    three().put(bytes);
+    const Rescued rescued = rescue(three().database(), RescueMode::Replace);
+    CHECK(Content::of(three().database()).messages == three().content.messages);
+    CHECK(told(rescued, LostPart::Message) == 0);
+    for (const char* session : {"first", "second", "third"})
+        CHECK(tells(rescued, session, LostPart::Stream));
+
+    // Neither is shown if they disagree.
+    three().put(three().original);
+    alter(three().database(), "UPDATE messages SET session = 2 WHERE id = 5");
+    bytes = bytes_of_file(three().database());
+    for (const char* lost : {"stream", "messages_of_session"})
+        bytes.replace(static_cast<size_t>(root_page(lost) - 1) * 8192, 8192, std::string(8192, '\0'));
+    three().put(bytes);
+    rescue(three().database(), RescueMode::Replace);
+    const Content found = Content::of(three().database());
+    check_genuine(found, three().content);
+    CHECK(found.messages.size() == 4);
 }
 
 TEST_CASE("a session whose stream is gone with its index is not taken for a whole one")
