@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "storage/hash.h"
 #include "storage/library.h"
 #include "storage/packing.h"
+#include "storage/part_file.h"
 #include "storage/passage_index.h"
 #include "storage/snapshot_codec.h"
 #include "storage/snapshots.h"
@@ -463,14 +463,6 @@ private:
     std::vector<int64_t> snapshots_to_copy_;
 };
 
-// An error of the unfinished copy, as one of the file that the user has named.
-Error with_file_name(const Error& error, const fs::path& part, const fs::path& file)
-{
-    const Text& subject = error.subject();
-    if (subject != Text::escaped(part.string()) && subject != Text::escaped(part.string() + ".lock")) return error;
-    return {error.kind(), error.code(), Text::escaped(file.string()), error.text(), error.remedy(), error.offset()};
-}
-
 // The settings of a session with another place of its model; those that cannot be read stay as they are.
 // `identity`: of the file it comes from.
 std::string with_model(const std::string& options, const fs::path& model, const std::string& identity)
@@ -544,6 +536,7 @@ void write_export(Database& database, const SessionInfo& session, const fs::path
 
 void require_absent(const fs::path& file)
 {
+    remove_left_parts(file);
     std::error_code unknown;
     if (fs::exists(file, unknown))
         throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
@@ -555,27 +548,15 @@ void export_session(Database& database, int64_t session, const fs::path& file,
 {
     require_absent(file);
     const SessionInfo info = session_of(database, session);
-    std::error_code unknown;
-    const fs::path part = file.string() + ".part" + std::to_string(getpid());
-    const auto clean = [&] {
-        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
-            fs::remove(part.string() + ending, unknown);
-    };
+    const PartFile part(file);
     try {
-        write_export(database, info, part, state);
-        fs::rename(part, file);
-    } catch (const fs::filesystem_error&) {
-        clean();
+        write_export(database, info, part.database(), state);
+    } catch (const Error& error) {
+        throw with_file_name(error, part.database(), file);
+    }
+    if (part.finish(part.database()))
         throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
                     Text("it cannot be written"), Text("check the folder and its permissions"));
-    } catch (const Error& error) {
-        clean();
-        throw with_file_name(error, part, file);
-    } catch (...) {
-        clean();
-        throw;
-    }
-    clean();
 }
 
 std::string import_session(Database& database, ExportFile& file, const ImportedAs& as)

@@ -12,7 +12,7 @@
 
 namespace palimpsest::storage {
 
-// Throws Error (Failed, PAL-DISK-03) if the file exists.
+// Throws Error (Failed, PAL-DISK-03) if the file exists. Removes what killed processes left of it (PartFile).
 void require_absent(const std::filesystem::path& file);
 
 // A state that takes the place of the session's checkpoints in an exported file.

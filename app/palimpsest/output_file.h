@@ -1,9 +1,12 @@
-// An output file of a command: written to a temporary file beside it, so that a failure keeps the previous
-// contents.
+// An output file of a command: written to a part beside it, so that a failure keeps the previous contents. Without
+// commit(), the part is removed.
 #pragma once
 
 #include <fstream>
+#include <optional>
 #include <string>
+
+#include "storage/part_file.h"
 
 namespace palimpsest::app {
 
@@ -11,18 +14,14 @@ class OutputFile {
 public:
     // Throws Error (Failed, PAL-DISK-03) if the file cannot be written. Devices and pipes are written directly.
     explicit OutputFile(const std::string& name);
-    ~OutputFile(); // without commit(), deletes the temporary file
-    OutputFile(const OutputFile&) = delete;
-    OutputFile& operator=(const OutputFile&) = delete;
 
     std::ostream& stream() { return stream_; }
-    // Renames the temporary file. Throws Error (Resources, PAL-DISK-01) if some data was not written.
+    // Gives the part the name. Throws Error (Resources, PAL-DISK-01) if some data was not written.
     void commit();
 
 private:
     std::string name_;
-    std::string place_;     // `name` with symbolic links resolved
-    std::string temporary_; // empty: written directly
+    std::optional<storage::PartFile> part_; // nullopt: written directly
     std::ofstream stream_;
 };
 

@@ -223,6 +223,12 @@ class KilledStoreTest(ProgramTest):
         self.sweep("sessions", "backup", copy, refusal=(1, "PAL-DISK-03"), is_done=lambda: os.path.exists(copy),
                    reported=lambda said, rows: self.assertIn(stored(copy), (frozenset(), rows)))
 
+    def test_exporting(self):
+        self.prepare_sessions()
+        made = os.path.join(self.place, "made")
+        for command in (["sessions", "export", "one"], ["sessions", "transcript", "one", "-o"], ["library", "export", "book"]):
+            self.sweep(*command, made, refusal=(1, "PAL-DISK-03"), is_done=lambda: os.path.exists(made))
+
     def test_migrating(self):
         for version in range(1, 8) if FULL else (1, 7):
             shutil.copy(os.path.join(SAMPLES, "schema-%d.db" % version), os.path.join(self.template, "s.db"))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Stored sessions: their options, pins and checkpoints; compared, copied, moved and deleted.
 Usage: session_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import fcntl
 import html.parser
 import json
 import os
@@ -199,6 +200,20 @@ class StoredSessionTest(SessionTest):
         self.run_command("chat", "--session", "one", "--max-tokens", "4", stdin=b"and then?\n")
         refused = self.run_command("chat", "--session", "two", "--max-tokens", "4", stdin=b"and then?\n", status=1)
         self.assertIn("PAL-DB-03", refused.stderr.decode())
+
+    def test_an_export_removes_what_killed_ones_left_of_the_same_file(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        self.run_command("library", "add", self.book, *SMALL[:2])
+        for command in (["sessions", "export", "one"], ["sessions", "transcript", "one", "-o"], ["library", "export", "book"]):
+            made = os.path.join(self.folder, command[0] + command[1])
+            names = [made + ending for ending in (".part-abcdef", ".part-abcdef.db", ".part-abcdef.db-wal", ".part-ghijkl",
+                                                  ".backup", ".part-mine.txt")]
+            for name in names:
+                self.file(os.path.basename(name), "")
+            with open(names[3]) as living:
+                fcntl.flock(living, fcntl.LOCK_EX)
+                self.run_command(*command, made)
+            self.assertEqual([os.path.exists(name) for name in names], [False] * 3 + [True] * 3, command)
 
     def test_without_a_backup_nothing_is_restored(self):
         self.fails(3, "PAL-DB-00", "sessions", "restore")

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <tuple>
 
@@ -25,6 +24,7 @@
 #include "storage/session/library_addition.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/store.h"
+#include "storage/transfer.h"
 
 namespace palimpsest::app {
 namespace {
@@ -373,10 +373,7 @@ private:
     {
         const auto store = open_store(database_, Access::Read);
         const DocumentInfo info = library_document(store->library, document_);
-        std::error_code unknown;
-        if (file_ != "-" && std::filesystem::exists(file_, unknown))
-            throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file_),
-                        Text("it is there already"), Text("give a new file's name"));
+        if (file_ != "-") storage::require_absent(file_);
         const auto write = [&](std::ostream& out) {
             uint64_t bytes = 0;
             for (int64_t i = 0;; ++i) {

@@ -409,12 +409,10 @@ private:
 
     void back_up_all(Console& console)
     {
-        std::error_code unknown;
-        if (std::filesystem::exists(file_, unknown))
-            throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file_),
-                        Text("it is there already"), Text("give a new file's name"));
+        storage::require_absent(file_);
         const auto store = open(Access::Read);
         store->database.guarded([&] { storage::back_up(store->database.sql(), std::filesystem::absolute(file_)); });
+        std::error_code unknown;
         const uint64_t bytes = std::filesystem::file_size(file_, unknown);
         const size_t sessions = store->conversations.list().size();
         if (json_)
