@@ -9,6 +9,7 @@
 #include "storage/conversations.h"
 #include "storage/database.h"
 #include "storage/page_check.h"
+#include "storage/part_file.h"
 #include "storage/schema.h"
 #include "storage/setting_aside.h"
 
@@ -35,6 +36,15 @@ uint64_t check_backup(Database& backup)
                           Text("it is damaged ({0})", Text::escaped(*found)));
         return static_cast<uint64_t>(Conversations(backup).list().size());
     });
+}
+
+// An error of the copy in the making, as one of the database that was asked for.
+Error with_database_name(const Error& error, const fs::path& part, const fs::path& database)
+{
+    if (error.code() != ErrorCode::DiskFull) return with_file_name(error, part, database);
+    return {error.kind(), error.code(), Text::escaped(database.string()),
+            Text("there is too little space to restore the backup"),
+            Text("nothing was changed; free space and try again")};
 }
 
 int64_t written_ms(const fs::path& file)
@@ -70,7 +80,11 @@ Restored restore(const fs::path& database, const fs::path& backup)
     {
         Database from(backup, Database::Access::Read);
         restored.sessions = check_backup(from);
-        from.guarded([&] { back_up(from.sql(), part); });
+        try {
+            from.guarded([&] { back_up(from.sql(), part); });
+        } catch (const Error& error) {
+            throw with_database_name(error, part, place);
+        }
     }
     restored.aside = replace_database(place, part);
     return restored;

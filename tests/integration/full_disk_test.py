@@ -126,7 +126,8 @@ class FullDiskTest(ProgramTest):
         code = re.search(r"\[(PAL-[A-Z]+-\d+)\]$", errors[0])
         self.assertTrue(code, errors[0])
         self.assertIn((result.returncode, code[1]), REFUSALS, (stage, free, said))
-        self.assertNotIn(".part", errors[0], "a file that the user has not named")
+        for ending in (".part", ".restoring"):
+            self.assertNotIn(ending, errors[0], "a file that the user has not named")
         sentence = errors[0].removeprefix("palimpsest: ").replace(self.disk, "DISK")
         self.outcomes.append((stage, result.returncode, sentence))
 
