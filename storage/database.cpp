@@ -154,7 +154,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
         undo_setting_aside(file);
     } else if (!fs::exists(file)) {
         refuse_without_sessions(file);
-    } else if (is_set_aside(file)) {
+    } else if (access == Access::Read && is_set_aside(file)) {
         finish_setting_aside(file);
     }
     place_ = place ? *place : place_of(file);

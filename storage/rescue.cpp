@@ -103,7 +103,7 @@ Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bo
     }
     sync_to_disk(work.made());
     check_stop();
-    rescued.aside = replace_database(place, work.made());
+    rescued.aside = replace_database(place, work.made()).database;
     return rescued;
 }
 

@@ -86,7 +86,7 @@ Restored restore(const fs::path& database, const fs::path& backup)
             throw with_database_name(error, part, place);
         }
     }
-    restored.aside = replace_database(place, part);
+    restored.aside = replace_database(place, part).database;
     return restored;
 }
 

@@ -1,9 +1,13 @@
 #include "storage/setting_aside.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
+#include <unistd.h>
 
 #include "kernels/base/error.h"
 #include "storage/backup.h"
@@ -15,6 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+fs::path report_beside(const fs::path& aside)
+{
+    return fs::path(aside).replace_extension(".txt");
+}
+
 // A name beside the database that no file has.
 fs::path free_name_aside(const fs::path& database)
 {
@@ -23,11 +32,18 @@ fs::path free_name_aside(const fs::path& database)
         fs::path name =
             number == 2 ? dated
                         : dated.parent_path() / (dated.stem().string() + "-" + std::to_string(number - 1) + ".db");
-        if (!fs::exists(name) && !fs::exists(name.string() + "-wal")) return name;
+        if (!fs::exists(name) && !fs::exists(name.string() + "-wal") && !fs::exists(report_beside(name)))
+            return name;
     }
 }
 
 constexpr const char* logs[] = {"-wal", "-journal"};
+
+// Holds the name of the copy while the database may lack its log, on a file system without hard links.
+fs::path marker_of(const fs::path& database)
+{
+    return database.string() + ".setting-aside";
+}
 
 [[noreturn]] void refuse_setting_aside(const fs::path& database, const fs::filesystem_error& failure)
 {
@@ -42,33 +58,47 @@ void copy_safely(const fs::path& from, const fs::path& to)
     sync_to_disk(to);
 }
 
-// The write-ahead log or journal belongs to the database that is set aside: with another one, SQLite would apply it
-// all the same. So it is copied first and gone before another database has the name.
-void set_aside(const fs::path& database, const fs::path& aside)
+// Readable by its owner only.
+void write_safely(const fs::path& file, const std::string& content)
 {
+    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const ssize_t written = descriptor < 0 ? -1 : ::write(descriptor, content.data(), content.size());
+    const int reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    if (written != static_cast<ssize_t>(content.size()))
+        throw fs::filesystem_error("write", file, {written < 0 ? reason : ENOSPC, std::generic_category()});
+    sync_to_disk(file);
+}
+
+// Gives the database another name besides its own, or on a file system without hard links copies it, and copies its
+// log. Returns whether it is a copy.
+bool keep_beside(const fs::path& database, const fs::path& aside)
+try {
     std::error_code none;
     fs::create_hard_link(database, aside, none);
-    if (none) fs::copy_file(database, aside); // a file system without hard links
+    if (none) fs::copy_file(database, aside);
     for (const char* ending : logs)
         if (fs::exists(database.string() + ending))
             copy_safely(database.string() + ending, aside.string() + ending);
     sync_to_disk(aside);
+    return static_cast<bool>(none);
+} catch (...) {
+    std::error_code ignored;
+    for (const char* ending : {"", "-wal", "-journal"})
+        fs::remove(aside.string() + ending, ignored);
+    throw;
+}
+
+// The write-ahead log or journal belongs to the database that is set aside: with another one, SQLite would apply it
+// all the same. So it is copied first and gone before another database has the name.
+void set_aside(const fs::path& database, const fs::path& aside)
+{
+    const bool is_copy = keep_beside(database, aside);
+    if (is_copy) write_safely(marker_of(database), aside.filename().string());
     sync_to_disk(aside.parent_path());
     for (const char* ending : {"-wal", "-shm", "-journal"})
         fs::remove(database.string() + ending);
     sync_to_disk(database.parent_path());
-}
-
-// A name that the database has besides its own, because another one did not take that any more.
-fs::path unfinished_aside(const fs::path& database)
-{
-    std::error_code none;
-    if (fs::hard_link_count(database, none) < 2 || none) return {};
-    for (const UnusedFile& file : unused_files(database))
-        if (file.path.extension() == ".db" && file.path.filename() != database.filename() &&
-            fs::equivalent(file.path, database, none))
-            return file.path;
-    return {};
 }
 
 bool have_same_content(const fs::path& a, const fs::path& b)
@@ -76,6 +106,33 @@ bool have_same_content(const fs::path& a, const fs::path& b)
     if (fs::file_size(a) != fs::file_size(b)) return false;
     std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
     return std::equal(std::istreambuf_iterator<char>(first), {}, std::istreambuf_iterator<char>(second));
+}
+
+// The copy of the database that the marker names, unless another database has the name already.
+fs::path unfinished_copy(const fs::path& database)
+{
+    std::ifstream in(marker_of(database), std::ios::binary);
+    std::string name;
+    if (!std::getline(in, name)) return {};
+    for (const UnusedFile& file : unused_files(database))
+        if (file.path.filename() == name && file.path.extension() == ".db" &&
+            have_same_content(file.path, database))
+            return file.path;
+    return {};
+}
+
+// Another name or a copy of the database that was made because another database was about to take its name, which
+// did not happen.
+fs::path unfinished_aside(const fs::path& database)
+{
+    if (const fs::path copy = unfinished_copy(database); !copy.empty()) return copy;
+    std::error_code none;
+    if (fs::hard_link_count(database, none) < 2 || none) return {};
+    for (const UnusedFile& file : unused_files(database))
+        if (file.path.extension() == ".db" && file.path.filename() != database.filename() &&
+            fs::equivalent(file.path, database, none))
+            return file.path;
+    return {};
 }
 
 // Returns false if the database has another log. One without content was made by a reader.
@@ -99,16 +156,18 @@ void keep_as_it_was(const fs::path& database, const fs::path& made)
 
 } // namespace
 
-fs::path replace_database(const fs::path& database, const fs::path& made)
+SetAside replace_database(const fs::path& database, const fs::path& made, const std::string& report)
 {
-    fs::path aside;
+    SetAside kept;
     try {
         if (fs::exists(database)) {
-            aside = free_name_aside(database);
-            set_aside(database, aside);
+            kept.database = free_name_aside(database);
+            set_aside(database, kept.database);
+            if (!report.empty()) write_safely(kept.report = report_beside(kept.database), report);
         }
         fs::rename(made, database);
         sync_to_disk(database.parent_path());
+        fs::remove(marker_of(database));
     } catch (const fs::filesystem_error& failure) {
         keep_as_it_was(database, made);
         refuse_setting_aside(database, failure);
@@ -116,7 +175,7 @@ fs::path replace_database(const fs::path& database, const fs::path& made)
         keep_as_it_was(database, made);
         throw;
     }
-    return aside;
+    return kept;
 }
 
 bool is_set_aside(const fs::path& database)
@@ -126,13 +185,15 @@ bool is_set_aside(const fs::path& database)
 
 void undo_setting_aside(const fs::path& database)
 try {
-    const fs::path aside = unfinished_aside(database);
-    if (aside.empty()) return;
-    for (const char* ending : logs)
-        if (!give_log_back(aside.string() + ending, database.string() + ending)) return;
-    for (const char* ending : logs)
-        fs::remove(aside.string() + ending);
-    fs::remove(aside);
+    if (const fs::path aside = unfinished_aside(database); !aside.empty()) {
+        for (const char* ending : logs)
+            if (!give_log_back(aside.string() + ending, database.string() + ending)) return;
+        for (const char* ending : logs)
+            fs::remove(aside.string() + ending);
+        fs::remove(report_beside(aside));
+        fs::remove(aside);
+    }
+    fs::remove(marker_of(database));
 } catch (const fs::filesystem_error& failure) {
     refuse_setting_aside(database, failure);
 }

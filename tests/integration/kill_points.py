@@ -37,23 +37,30 @@ def can_kill():
     return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
 
 
-def kill_points(command, environment):
+def kill_points(command, environment, faults=()):
     """Runs the command to its end. Returns the calls of its main thread, which alone writes to databases, in order, and what it
-    wrote to standard error."""
+    wrote to standard error. `faults`: calls that fail, such as "linkat:error=EPERM"; they are none of the points."""
     with tempfile.NamedTemporaryFile("r", errors="replace") as log:
-        whole = subprocess.run(["strace", "-y", "-s", "40", "-qq", "-o", log.name, "-e", "trace=" + ",".join(NAMES), *command],
+        whole = subprocess.run(["strace", "-y", "-s", "40", "-qq", "-o", log.name, "-e", "trace=" + ",".join(NAMES), *injected(faults), *command],
                                env=traced(environment), check=True, capture_output=True, timeout=PATIENCE)
         counts, points = collections.Counter(), []
         for call in filter(None, map(CALL.match, log)):
             counts[call[1]] += 1
-            points.append(KillPoint(call[1], counts[call[1]], call[2]))
+            if not any(fault.startswith(call[1] + ":") for fault in faults):
+                points.append(KillPoint(call[1], counts[call[1]], call[2]))
         return points, whole.stderr.decode()
 
 
-def kill_at(point, command, environment):
+def injected(faults):
+    return [argument for fault in faults for argument in ("-e", "inject=" + fault)]
+
+
+def kill_at(point, command, environment, faults=()):
     """Runs the command, which must come to this point. Returns what it wrote to standard error before."""
     kill = "inject=%s:signal=SIGKILL:when=%d" % (point.name, point.count)
-    killed = subprocess.run(["strace", "-qq", "-o", os.devnull, "-e", "trace=" + point.name, "-e", kill, *command],
+    traced_calls = ",".join([point.name, *(fault.split(":")[0] for fault in faults)])
+    killed = subprocess.run(["strace", "-qq", "-o", os.devnull, "-e", "trace=" + traced_calls, *injected(faults), "-e", kill,
+                             *command],
                             env=traced(environment), capture_output=True, timeout=PATIENCE)
     if killed.returncode not in (-signal.SIGKILL, 128 + signal.SIGKILL):
         raise AssertionError("%s was not reached: %d, %s" % (point, killed.returncode, killed.stderr.decode()))

@@ -162,20 +162,21 @@ class KilledStoreTest(ProgramTest):
         self.run_command(*self.other)
         return stored(self.database), count_rows(self.database), self.files() - asides(self.files())
 
-    def sweep(self, *command, refusal=None, is_done=None, in_parts=False, looks_at_once=True, reported=None, at_end=None):
+    def sweep(self, *command, refusal=None, is_done=None, in_parts=False, looks_at_once=True, reported=None, at_end=None,
+              faults=()):
         """`refusal`: exit code and error of the command once it is done, which `is_done` tells. `looks_at_once`: every reader
         sees what is stored before a writer has opened it. `reported`: checks what is stored after the kill against what the
         program said before it. `at_end`: checks what is in the files at last."""
         command = [PROGRAM, *command, "--db", self.database]
         self.begin()
         before = stored(self.database)
-        points, _ = kill_points(command, self.environment)
+        points, _ = kill_points(command, self.environment, faults)
         after = stored(self.database)
         expected = self.end_state()
         chosen = in_part(list(enumerate(choose(points))))
         for number, point in chosen:
             self.begin()
-            said, rows = kill_at(point, command, self.environment), None
+            said, rows = kill_at(point, command, self.environment, faults), None
             if number % 2:
                 self.run_command(*self.other)
             if number % 2 or looks_at_once:
@@ -281,6 +282,12 @@ class KilledStoreTest(ProgramTest):
         return {file for file in databases if name in parts(stored(os.path.join(self.place, file)))}
 
     def test_restoring(self):
+        self.sweep_restoring()
+
+    def test_restoring_without_hard_links(self):
+        self.sweep_restoring("link:error=EPERM", "linkat:error=EPERM")
+
+    def sweep_restoring(self, *faults):
         self.prepare_sessions()
         self.prepare(["sessions", "backup", os.path.join(self.template, "given.db")])
         self.prepare(["sessions", "rename", "two", "second"])
@@ -291,7 +298,7 @@ class KilledStoreTest(ProgramTest):
             found = {name for name in asides(self.files()) if name.endswith(".db")}
             self.assertIn(current, [stored(os.path.join(self.place, name)) for name in found])
 
-        self.sweep("sessions", "restore", os.path.join(self.place, "given.db"), looks_at_once=False, at_end=kept_aside,
+        self.sweep("sessions", "restore", os.path.join(self.place, "given.db"), looks_at_once=False, at_end=kept_aside, faults=faults,
                    reported=lambda said, rows: self.assertIn(rows, (given,) if "are back" in said else (current, given)))
 
     def leave_a_log(self):

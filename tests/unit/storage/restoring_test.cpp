@@ -113,6 +113,67 @@ TEST_CASE("a program that is killed while it sets a database aside loses nothing
     CHECK_FALSE(fs::exists(aside.string() + "-wal"));
 }
 
+TEST_CASE("without hard links, a program that is killed while it sets a database aside loses nothing either")
+{
+    const Scene scene;
+    const std::string log = scene.file().string() + "-wal", marker = scene.file().string() + ".setting-aside";
+    const fs::path aside = dated_file(scene.file(), "aside", std::chrono::sys_days{});
+    fs::copy_file(scene.file(), aside);
+    fs::rename(log, aside.string() + "-wal");
+    std::ofstream(marker) << aside.filename().string();
+    SECTION("before another one has the name")
+    {
+        CHECK(sessions_in(scene.file()) == std::vector<std::string>{"late", "early"});
+        CHECK_FALSE(fs::exists(aside));
+    }
+    SECTION("before another one has the name, and a writer opens it")
+    {
+        const Database database(scene.file(), Database::Access::Write);
+        CHECK_FALSE(fs::exists(aside));
+    }
+    SECTION("when another one has the name")
+    {
+        fs::rename(scene.backup, scene.file());
+        CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
+        {
+            const Database database(scene.file(), Database::Access::Write);
+        }
+        CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
+        CHECK(sessions_in(aside) == std::vector<std::string>{"late", "early"});
+        CHECK_FALSE(fs::exists(marker));
+        return;
+    }
+    CHECK(sessions_in(scene.file()) == std::vector<std::string>{"late", "early"});
+    CHECK_FALSE(fs::exists(aside.string() + "-wal"));
+    CHECK_FALSE(fs::exists(marker));
+}
+
+TEST_CASE("a marker that names no file that was set aside changes nothing")
+{
+    const Scene scene;
+    const fs::path marker = scene.file().string() + ".setting-aside",
+                   other = scene.file().parent_path() / "mine.db";
+    fs::copy_file(scene.file(), other);
+    for (const char* name : {"mine.db", "../mine.db", "missing.db", ""}) {
+        std::ofstream(marker, std::ios::trunc) << name;
+        const Database database(scene.file(), Database::Access::Write);
+        CHECK(fs::exists(other));
+        CHECK_FALSE(fs::exists(marker));
+    }
+}
+
+TEST_CASE("if the new database cannot take the name, the one before is there with its log, and no report")
+{
+    const Scene scene;
+    const std::string before = content_of(scene.file()), log = content_of(scene.file().string() + "-wal");
+    const OwnerLock owner(scene.file().string() + ".lock", busy_timeout);
+    CHECK(refusal([&] { replace_database(scene.file(), scene.file().parent_path() / "missing.db", "lost"); }) ==
+          "PAL-DISK-03");
+    CHECK(content_of(scene.file()) == before);
+    CHECK(content_of(scene.file().string() + "-wal") == log);
+    CHECK(unused_files(scene.file()).empty());
+}
+
 TEST_CASE("whoever reads a database after a program was killed while it set it aside sees all of it")
 {
     const Scene scene;
