@@ -9,11 +9,10 @@
 #include <QPushButton>
 #include <QThread>
 #include <QVBoxLayout>
-#include <chrono>
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "storage/database.h"
+#include "storage/damage_check.h"
 #include "storage/interrupted.h"
 #include "ui/base/utf8.h"
 #include "ui/base/wording.h"
@@ -28,16 +27,9 @@ QString date_text(int64_t milliseconds)
     return QLocale().toString(QDateTime::fromMSecsSinceEpoch(milliseconds), QLocale::ShortFormat);
 }
 
-// Does not wait while another process has the database open: that one has checked it.
-QString damage_found_by_opening(const fs::path& database)
+QString damage_found(const fs::path& database)
 try {
-    std::error_code unknown;
-    if (!fs::exists(database, unknown)) return {};
-    {
-        storage::OwnerLock lock(database.string() + ".lock", std::chrono::milliseconds(0));
-        if (!lock.ended_uncleanly()) lock.mark_clean_shutdown();
-    }
-    const storage::Database opened(database, storage::Database::Access::Write);
+    storage::look_for_damage(database);
     return {};
 } catch (const Error& error) {
     // What is offered takes the place of the remedy.
@@ -55,7 +47,7 @@ QString damage_of(const fs::path& database)
 {
     QString damage;
     QEventLoop loop;
-    const std::unique_ptr<QThread> thread(QThread::create([&] { damage = damage_found_by_opening(database); }));
+    const std::unique_ptr<QThread> thread(QThread::create([&] { damage = damage_found(database); }));
     QObject::connect(thread.get(), &QThread::finished, &loop, &QEventLoop::quit);
     thread->start();
     loop.exec();

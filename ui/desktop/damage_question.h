@@ -20,9 +20,9 @@ class QThread;
 
 namespace palimpsest::ui {
 
-// Opens and closes the database as the program does, on another thread while the event loop runs. Returns the
-// sentence of the error if it is damaged; otherwise an empty one, also if it is not there or cannot be opened for
-// another reason.
+// Looks for damage on another thread while the event loop runs, and changes nothing: an older version is migrated
+// when the window is there. Returns the sentence of the error if the database is damaged; otherwise an empty one,
+// also if it is not there or cannot be opened for another reason.
 QString damage_of(const std::filesystem::path& database);
 
 class DamageQuestion : public QDialog {

@@ -11,6 +11,7 @@
 #include "storage/backup_files.h"
 #include "storage/clock.h"
 #include "storage/conversations.h"
+#include "tests/support/project_folders.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
 #include "ui/desktop/damage_question.h"
@@ -33,6 +34,7 @@ private Q_SLOTS:
     void what_is_lost_is_named();
     void without_a_backup_only_rescuing_is_offered();
     void escape_quits_and_changes_nothing();
+    void a_database_of_an_older_version_is_not_migrated_before_the_window_is_there();
 
 private:
     void overwrite(qint64 at, const QByteArray& bytes) const;
@@ -207,6 +209,18 @@ void DamageQuestionTest::escape_quits_and_changes_nothing()
     QCOMPARE(content(), damaged);
     for (const auto& entry : fs::directory_iterator(database_.parent_path()))
         QVERIFY(entry.path().filename().string().find(".rescue-") == std::string::npos);
+}
+
+void DamageQuestionTest::a_database_of_an_older_version_is_not_migrated_before_the_window_is_there()
+{
+    fs::remove_all(storage::backup_folder(database_));
+    fs::copy_file(source_file("tests/fixtures/databases/schema-7.db"), database_,
+                  fs::copy_options::overwrite_existing);
+    fs::permissions(database_, fs::perms(0600));
+    const QByteArray before = content();
+    QCOMPARE(damage_of(database_), QString());
+    QCOMPARE(content(), before);
+    QVERIFY(!fs::exists(storage::backup_folder(database_)));
 }
 
 } // namespace palimpsest::tests
