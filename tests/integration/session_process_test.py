@@ -169,7 +169,7 @@ class StoredSessionTest(SessionTest):
         self.assertIn("palimpsest sessions restore", sentence)
         self.assertIn(os.path.basename(backups[-1]), sentence)
         said = self.run_command("sessions", "restore").stderr.decode()
-        self.assertIn("sessions are back", said)
+        self.assertIn("1 session is back", said)
         self.assertIn("what was there before is in", said)
         self.assertIn("one", [s["name"] for s in self.document("sessions", "list")["sessions"]])
         self.run_command("chat", "--session", "one", "--max-tokens", "4", stdin=b"and then?\n")
@@ -191,7 +191,7 @@ class StoredSessionTest(SessionTest):
         self.fails(1, "PAL-DB-03", "sessions", "list")
         rescued = self.run_command("sessions", "rescue")
         self.assertIn("session 'two': 1 message is lost", rescued.stdout.decode())
-        self.assertIn("2 sessions", rescued.stderr.decode())
+        self.assertIn("2 sessions, 0 documents and 3 messages are rescued", rescued.stderr.decode())
         aside = rescued.stderr.decode().split("what was there before is in ")[1].strip()
         with open(aside, "rb") as kept:
             self.assertEqual(kept.read(), content)

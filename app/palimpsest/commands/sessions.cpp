@@ -57,6 +57,21 @@ Text state_name(storage::MessageState state)
     return names[std::min<size_t>(static_cast<size_t>(state), std::size(names) - 1)];
 }
 
+Text sessions_text(uint64_t count)
+{
+    return count == 1 ? Text("1 session") : Text("{0} sessions", count);
+}
+
+Text documents_text(uint64_t count)
+{
+    return count == 1 ? Text("1 document") : Text("{0} documents", count);
+}
+
+Text messages_text(uint64_t count)
+{
+    return count == 1 ? Text("1 message") : Text("{0} messages", count);
+}
+
 class Sessions final : public Command {
 public:
     explicit Sessions(CLI::App& parent)
@@ -420,7 +435,7 @@ private:
                 console.out,
                 {{"schema", "palimpsest.backup/1"}, {"file", file_}, {"bytes", bytes}, {"sessions", sessions}});
         console.err << console.wording.of(
-                           Text("{0}: {1}, {2} sessions", visible(file_), format_bytes(bytes), sessions))
+                           Text("{0}: {1}, {2}", visible(file_), format_bytes(bytes), sessions_text(sessions)))
                     << '\n';
     }
 
@@ -438,8 +453,11 @@ private:
                                             {"backup", restored.backup.string()},
                                             {"sessions", restored.sessions},
                                             {"set_aside", restored.aside.string()}});
-        console.err << console.wording.of(Text("{0} sessions are back, as they were in {1}", restored.sessions,
-                                               visible(restored.backup.string())))
+        const std::string from = visible(restored.backup.string());
+        console.err << console.wording.of(
+                           restored.sessions == 1
+                               ? Text("1 session is back, as it was in {0}", from)
+                               : Text("{0} sessions are back, as they were in {1}", restored.sessions, from))
                     << '\n';
         if (!restored.aside.empty())
             console.err << console.wording.of(
@@ -470,10 +488,10 @@ private:
         for (const storage::Loss& loss : rescued.losses)
             console.out << console.wording.of(sentence_of(loss)) << '\n';
         const auto tell = [&](const Text& text) { console.err << console.wording.of(text) << '\n'; };
-        tell(list_ ? Text("{0} sessions, {1} documents and {2} messages can be rescued", rescued.sessions,
-                          rescued.documents, rescued.messages)
-                   : Text("{0} sessions, {1} documents and {2} messages are rescued", rescued.sessions,
-                          rescued.documents, rescued.messages));
+        const Text sessions = sessions_text(rescued.sessions), documents = documents_text(rescued.documents),
+                   messages = messages_text(rescued.messages);
+        tell(list_ ? Text("{0}, {1} and {2} can be rescued", sessions, documents, messages)
+                   : Text("{0}, {1} and {2} are rescued", sessions, documents, messages));
         if (!rescued.aside.empty()) tell(Text("what was there before is in {0}", visible(rescued.aside.string())));
     }
 
@@ -558,10 +576,12 @@ private:
                 {cache.name, format_bytes(cache.bytes), format_bytes(cache.after), utc_minute(cache.changed_ms)});
         table.write_rows(console);
         const size_t count = plan.caches.size();
-        console.out << console.wording.of(
-                           dry_run_ ? Text("{0}, {1} sessions would lose their caches", format_bytes(size), count)
-                                    : Text("{0}, {1} sessions stripped of their caches", format_bytes(size), count))
-                    << '\n';
+        const std::string bytes = format_bytes(size);
+        const Text lost = count == 1 ? Text("{0}, 1 session would lose its cache", bytes)
+                                     : Text("{0}, {1} sessions would lose their caches", bytes, count),
+                   freed = count == 1 ? Text("{0}, 1 session stripped of its cache", bytes)
+                                      : Text("{0}, {1} sessions stripped of their caches", bytes, count);
+        console.out << console.wording.of(dry_run_ ? lost : freed) << '\n';
         for (const storage::UnusedFile& file : unused)
             write_note(console, false,
                        Text("nothing uses {0} ({1})", visible(file.path.string()), format_bytes(file.bytes)));
