@@ -1,5 +1,7 @@
 #include "storage/damage_check.h"
 
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Exception.h>
 #include <chrono>
 #include <string>
 
@@ -31,6 +33,22 @@ bool check_quickly(Database& opened)
     return found.has_value();
 }
 
+// What a process that died was about to change is undone: a reader cannot do that.
+void play_journal_back(const fs::path& copy)
+{
+    if (!fs::exists(copy.string() + "-journal")) return;
+    SQLite::Database(copy.string(), SQLite::OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW)
+        .execAndGet("PRAGMA schema_version");
+}
+
+// SQLite does not look into it at a check of pages before version 3.44.
+void check_passage_texts(const fs::path& copy)
+{
+    SQLite::Database raw(copy.string(), SQLite::OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+    if (raw.execAndGet("SELECT count(*) FROM sqlite_schema WHERE name = 'passage_texts'").getInt() > 0)
+        raw.exec("INSERT INTO passage_texts(passage_texts) VALUES('integrity-check')");
+}
+
 } // namespace
 
 void look_for_damage(const fs::path& database)
@@ -47,6 +65,25 @@ void look_for_damage(const fs::path& database)
             refuse_as_damaged(database, Text("its first page"));
     });
     if (lock.ended_uncleanly() && check_quickly(opened)) lock.mark_clean_shutdown();
+}
+
+bool is_sound(const fs::path& copy, const std::function<bool()>& go_on)
+try {
+    play_journal_back(copy);
+    {
+        Database opened(copy, Database::Access::Read);
+        const bool is_whole = opened.guarded([&] {
+            const auto found = check_pages(opened.sql(), PageCheck::Whole, go_on);
+            return found && found->empty() && !opened.statement("PRAGMA foreign_key_check").executeStep();
+        });
+        if (!is_whole) return false;
+    }
+    check_passage_texts(copy);
+    return true;
+} catch (const Error&) {
+    return false;
+} catch (const SQLite::Exception&) {
+    return false;
 }
 
 } // namespace palimpsest::storage

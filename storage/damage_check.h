@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 namespace palimpsest::storage {
 
@@ -11,5 +12,10 @@ namespace palimpsest::storage {
 // (PAL-DB-07) while another process owns it, which has checked it, and as opening for Read does, with Failed
 // (PAL-DB-03) for damage.
 void look_for_damage(const std::filesystem::path& database);
+
+// Whether SQLite finds every page, index and reference of a database as it should be, the index of passages
+// included. Texts are not compared with their checksums. `copy` has no other user, and gets back what its journal
+// keeps. `go_on` is called at every page; false if it stopped the check.
+bool is_sound(const std::filesystem::path& copy, const std::function<bool()>& go_on);
 
 } // namespace palimpsest::storage

@@ -11,7 +11,6 @@
 #include "kernels/base/error.h"
 #include "storage/interior_pages.h"
 #include "storage/known_pages.h"
-#include "storage/readable_copy.h"
 #include "storage/schema.h"
 
 namespace palimpsest::storage {
@@ -93,12 +92,8 @@ bool has_foreign_tables(SQLite::Database& db)
 
 } // namespace
 
-DamagedCopy::DamagedCopy(const fs::path& database, fs::path place, const std::function<void()>& check_stop)
-    : place_(std::move(place))
+DamagedCopy::DamagedCopy(const fs::path& database, fs::path copy) : place_(std::move(copy))
 {
-    for (const char* ending : {"", "-wal", "-journal"})
-        if (const fs::path part = database.string() + ending; fs::exists(part))
-            copy_readable(part, place_.string() + ending, check_stop);
     open_with_known_tables(database);
     sql_.reset();
     rebuild_interior_pages(place_);

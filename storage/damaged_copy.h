@@ -3,22 +3,18 @@
 
 #include <SQLiteCpp/Database.h>
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 namespace palimpsest::storage {
 
 class DamagedCopy {
 public:
-    // Copies `database` and its log or journal to `place`, which its owner removes. The tables are those that the
-    // file names; if it names none that are known, those of the newest version, which stand in the same pages.
-    // Interior pages of tables that are lost are made anew.
-    // `check_stop` is called while it copies, and may throw. Throws Error: Failed (PAL-DB-02) if the file is whole
-    // and belongs to another program, (PAL-DB-05) if a newer version wrote it; and like copy_readable. Throws
-    // SQLite::Exception if even the copy with other tables cannot be read, or if the machine has no more memory or
-    // space.
-    DamagedCopy(const std::filesystem::path& database, std::filesystem::path place,
-                const std::function<void()>& check_stop);
+    // `copy`: of `database` with its log or journal, which its owner removes; it is altered. The tables are those
+    // that the file names; if it names none that are known, those of the newest version, which stand in the same
+    // pages. Interior pages of tables that are lost are made anew. Throws Error: Failed (PAL-DB-02) if the file is
+    // whole and belongs to another program, (PAL-DB-05) if a newer version wrote it. Throws SQLite::Exception if
+    // even the copy with other tables cannot be read, or if the machine has no more memory or space.
+    DamagedCopy(const std::filesystem::path& database, std::filesystem::path copy);
 
     SQLite::Database& sql() { return *sql_; }
 

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t piece_size = 8192; // a page of every Palimpsest database
-
 [[noreturn]] void refuse_copy(const fs::path& path, int reason)
 {
     if (reason == ENOSPC || reason == EDQUOT)
@@ -69,10 +67,10 @@ void fill_piece(const ReadAt& read, std::span<char> piece, uint64_t place)
 void copy_readable(const ReadAt& read, uint64_t bytes, const fs::path& to, const std::function<void()>& check_stop)
 {
     const Descriptor copy(to, O_WRONLY | O_CREAT | O_TRUNC);
-    std::array<char, piece_size> piece{};
-    for (uint64_t place = 0; place < bytes; place += piece_size) {
+    std::array<char, copied_piece_bytes> piece{};
+    for (uint64_t place = 0; place < bytes; place += copied_piece_bytes) {
         check_stop();
-        const auto part = std::span(piece).first(std::min<uint64_t>(piece_size, bytes - place));
+        const auto part = std::span(piece).first(std::min<uint64_t>(copied_piece_bytes, bytes - place));
         fill_piece(read, part, place);
         write_all(copy, part, to);
     }

@@ -1,6 +1,7 @@
 // Copies a file of which some parts cannot be read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -8,6 +9,8 @@
 #include <sys/types.h>
 
 namespace palimpsest::storage {
+
+inline constexpr size_t copied_piece_bytes = 8192; // a page of every Palimpsest database
 
 // Like pread(2): reads into `to` from a place, and returns the number of bytes, or -1 with errno.
 using ReadAt = std::function<ssize_t(std::span<char> to, uint64_t place)>;

@@ -3,12 +3,15 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"
+#include "storage/damage_check.h"
 #include "storage/damaged_copy.h"
 #include "storage/database.h"
-#include "storage/interrupted.h"
 #include "storage/known_pages.h"
+#include "storage/readable_copy.h"
+#include "storage/rescue_progress.h"
 #include "storage/row_salvage.h"
 #include "storage/salvage_check.h"
 #include "storage/setting_aside.h"
@@ -25,17 +28,52 @@ constexpr const char* rescued_tables[] = {
     "snapshots",  "blocks",    "snapshot_blocks", "fading",   "pins",      "read_again",     "notes",
     "provenance", "metadata",  "pages",           "library",  "made_here", "further_sources"};
 
+constexpr const char* files_of_database[] = {"", "-wal", "-journal"};
+
+uintmax_t bytes_of(const fs::path& database)
+{
+    uintmax_t bytes = 0;
+    for (const char* ending : files_of_database) {
+        std::error_code unknown;
+        const uintmax_t size = fs::file_size(database.string() + ending, unknown);
+        if (!unknown) bytes += size;
+    }
+    return bytes;
+}
+
 void check_space(const fs::path& database)
 {
     constexpr uintmax_t reserve = 64 << 20;
     std::error_code unknown;
-    uintmax_t bytes = fs::file_size(database, unknown);
-    const uintmax_t log = fs::file_size(database.string() + "-wal", unknown);
-    if (!unknown) bytes += log;
     const fs::space_info space = fs::space(database.parent_path(), unknown);
-    if (unknown || space.available >= 2 * bytes + reserve) return;
+    if (unknown || space.available >= 2 * bytes_of(database) + reserve) return;
     throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
                 Text("there is too little space to rescue what it holds"), Text("free space"));
+}
+
+void copy_database(const fs::path& database, const fs::path& to, RescueProgress& progress)
+{
+    const auto all = static_cast<double>(bytes_of(database));
+    uint64_t pieces = 0;
+    const std::function<void()> copied = [&] {
+        progress.reach(static_cast<double>(pieces++ * copied_piece_bytes) / all);
+        progress.check_stop();
+    };
+    for (const char* ending : files_of_database)
+        if (const fs::path part = database.string() + ending; fs::exists(part))
+            copy_readable(part, to.string() + ending, copied);
+}
+
+bool finds_no_damage(const fs::path& copy, RescueProgress& progress)
+{
+    const auto all = static_cast<double>(bytes_of(copy) / copied_piece_bytes + 1);
+    uint64_t pages = 0;
+    const bool is_whole = is_sound(copy, [&] {
+        progress.reach(static_cast<double>(pages++) / all);
+        return progress.goes_on();
+    });
+    progress.check_stop();
+    return is_whole;
 }
 
 uint64_t count(Database& database, const char* sql)
@@ -43,13 +81,30 @@ uint64_t count(Database& database, const char* sql)
     return static_cast<uint64_t>(database.sql().execAndGet(sql).getInt64());
 }
 
-void fill(Database& made, DamagedCopy& damaged, Rescued& rescued, const std::function<void()>& check_stop)
+double pages_of(SQLite::Database& db)
+{
+    return db.execAndGet("PRAGMA page_count").getDouble();
+}
+
+void fill(Database& made, DamagedCopy& damaged, Rescued& rescued, RescueProgress& progress)
 {
     made.sql().exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF"); // it is synced as a whole
+    constexpr uint64_t rows_between =
+        4096; // while rows are copied, the size of the new database tells how far that is
+    const double pages = pages_of(damaged.sql()) + 1;
+    uint64_t row = 0;
+    bool copies_rows = true;
+    const std::function<void()> check_stop = [&] {
+        if (copies_rows && ++row % rows_between == 0) progress.reach(pages_of(made.sql()) / pages);
+        progress.check_stop();
+    };
     RowSalvage rows(damaged.sql(), made, check_stop);
+    progress.begin(35, 65);
     for (const char* table : rescued_tables)
         rows.copy(table);
-    rescued.losses = SalvageCheck(made, rows, check_stop).run();
+    copies_rows = false;
+    progress.begin(65, 99);
+    rescued.losses = SalvageCheck(made, rows, check_stop).run([&](double share) { progress.reach(share); });
     rescued.sessions = count(made, "SELECT count(*) FROM sessions");
     rescued.documents = count(made, "SELECT count(*) FROM documents");
     rescued.messages = count(made, "SELECT count(*) FROM messages WHERE text <> ''");
@@ -72,9 +127,24 @@ void check_is_ours(const fs::path& database, Database& made)
                 Text("it is not a Palimpsest database"), Text("it was left as it is; {0}", Step::ChooseDatabase));
 }
 
+// What is kept beside the damaged database, for whoever has closed the list.
+std::string report_of(const fs::path& database, const std::vector<Loss>& losses, const Wording* wording)
+{
+    std::string report;
+    const auto add = [&](const Text& line) {
+        report.append(wording ? line.in(*wording) : line.english()).append("\n");
+    };
+    if (losses.empty()) return report;
+    add(Text("When {0} was rescued, this was lost:", printable(database.string())));
+    for (const Loss& loss : losses)
+        add(sentence_of(loss));
+    return report;
+}
+
 } // namespace
 
-Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bool()>& go_on)
+Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bool(int)>& go_on,
+               const Wording* wording)
 {
     const fs::path place = fs::absolute(database);
     if (!fs::exists(place))
@@ -84,26 +154,31 @@ Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bo
     OwnerLock lock(place.string() + ".lock", busy_timeout);
     undo_setting_aside(place);
     check_space(place);
-    const std::function<void()> check_stop = [&] {
-        if (go_on && !go_on()) throw Interrupted{Text("stopped; nothing was changed")};
-    };
+    RescueProgress progress(go_on);
     Rescued rescued;
     const WorkFolder work(place);
+    progress.begin(0, 15);
+    copy_database(place, work.damaged(), progress);
+    progress.begin(15, 35);
+    const bool may_be_whole = mode != RescueMode::Replace && finds_no_damage(work.damaged(), progress);
     {
         Database made(work.made(), Database::Access::Write);
         made.guarded([&] {
-            DamagedCopy damaged(place, work.damaged(), check_stop);
-            fill(made, damaged, rescued, check_stop);
+            DamagedCopy damaged(place, work.damaged());
+            fill(made, damaged, rescued, progress);
             check_is_ours(place, made);
         });
     }
-    if (mode == RescueMode::TryOnly) {
+    rescued.is_damaged = !may_be_whole || !rescued.losses.empty();
+    if (mode == RescueMode::TryOnly || (mode == RescueMode::ReplaceDamaged && !rescued.is_damaged)) {
         if (!lock.ended_uncleanly()) lock.mark_clean_shutdown();
         return rescued;
     }
     sync_to_disk(work.made());
-    check_stop();
-    rescued.aside = replace_database(place, work.made()).database;
+    progress.check_stop();
+    const SetAside kept = replace_database(place, work.made(), report_of(place, rescued.losses, wording));
+    rescued.aside = kept.database;
+    rescued.report = kept.report;
     return rescued;
 }
 

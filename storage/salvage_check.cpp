@@ -27,7 +27,7 @@ try {
 
 } // namespace
 
-std::vector<Loss> SalvageCheck::run()
+std::vector<Loss> SalvageCheck::run(const std::function<void(double)>& checked)
 {
     known_sessions_ = rows_.entries("sessions", "sqlite_autoindex_sessions_1", "name");
     known_blocks_ = rows_.entries("document_blocks", "sqlite_autoindex_document_blocks_1", "document");
@@ -42,10 +42,17 @@ std::vector<Loss> SalvageCheck::run()
         documents_.make_lost();
         documents_.remove_empty();
     });
-    for (const int64_t document : numbers_of(db_, "SELECT id FROM documents"))
+    const std::vector<int64_t> documents = numbers_of(db_, "SELECT id FROM documents");
+    const auto all = static_cast<double>(documents.size() + session_names_.size());
+    for (size_t done = 0; const int64_t document : documents) {
+        checked(static_cast<double>(done++) / all);
         db_.transaction([&] { documents_.check(document); });
-    for (const auto& [session, name] : session_names_)
+    }
+    for (size_t done = documents.size(); const auto& [session, name] : session_names_) {
+        checked(static_cast<double>(done++) / all);
         check_session(session);
+    }
+    checked(1);
     db_.transaction([&] {
         remove_orphans();
         documents_.keep_unused();

@@ -28,8 +28,9 @@ public:
     // A text that does not match its checksum, or whose session or role is not certain, is emptied, and its row
     // stays as a damaged one in its place: what comes before and after it keeps its meaning, and no reader takes it
     // for genuine. A row that is missing in such a place is made. Whatever else does not hold is removed. Reads
-    // everything. Returns what is lost.
-    std::vector<Loss> run();
+    // everything. `checked` is called with the share of documents and sessions that are compared, from 0 to 1.
+    // Returns what is lost.
+    std::vector<Loss> run(const std::function<void(double)>& checked);
 
 private:
     void return_sessions();

@@ -57,15 +57,34 @@ void Progress::update(const storage::ReadingProgress& progress)
     write_event(console_.err, event);
 }
 
-void Progress::draw(const storage::ReadingProgress& p)
+void Progress::update(const Text& work, int percent)
+{
+    if (is_due(percent / 100.0)) write(console_.wording.of(Text("{0}  {1} %", work, percent)));
+}
+
+bool Progress::is_due(double share)
 {
     const auto now = Clock::now();
-    const int tenths = static_cast<int>(p.share.value_or(0) * 10);
-    if (style_ == Style::Line && now - drawn_ < std::chrono::milliseconds(100)) return;
-    if (style_ == Style::Plain && tenths <= tenths_said_) return;
+    const int tenths = static_cast<int>(share * 10);
+    if (style_ == Style::Line && now - drawn_ < std::chrono::milliseconds(100)) return false;
+    if (style_ == Style::Plain && tenths <= tenths_said_) return false;
     drawn_ = now;
     tenths_said_ = tenths;
+    return true;
+}
 
+void Progress::write(const std::string& line)
+{
+    if (style_ == Style::Line)
+        console_.err << '\r' << engine::within_width(line, terminal_columns() - 1) << "\x1b[K" << std::flush;
+    else
+        console_.err << line << '\n' << std::flush;
+    line_open_ = style_ == Style::Line;
+}
+
+void Progress::draw(const storage::ReadingProgress& p)
+{
+    if (!is_due(p.share.value_or(0))) return;
     const engine::Telemetry& t = p.telemetry;
     const CommandWording& wording = console_.wording;
     std::string line = wording.of(Text("Reading {0}  ", row_text(p.what)));
@@ -75,11 +94,7 @@ void Progress::draw(const storage::ReadingProgress& p)
     if (p.seconds_left) line += " - " + wording.of(Text("{0} left", format_duration(*p.seconds_left)));
     line += " - " + wording.of(Text("cache {0}, full cache {1}", format_bytes(t.cache_bytes),
                                     format_bytes(t.full_cache_bytes)));
-    if (style_ == Style::Line)
-        console_.err << '\r' << engine::within_width(line, terminal_columns() - 1) << "\x1b[K" << std::flush;
-    else
-        console_.err << line << '\n' << std::flush;
-    line_open_ = style_ == Style::Line;
+    write(line);
 }
 
 } // namespace palimpsest::app

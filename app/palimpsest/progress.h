@@ -1,7 +1,9 @@
-// Progress of a reading: a redrawn line on a terminal, otherwise one line per 10 %, or JSON lines with --events.
+// Progress of a reading or of other work: a redrawn line on a terminal, otherwise one line per 10 %, or JSON lines
+// with --events.
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "app/palimpsest/console.h"
 #include "storage/session/listener.h"
@@ -20,10 +22,14 @@ public:
     Progress& operator=(const Progress&) = delete;
 
     void update(const storage::ReadingProgress& progress);
+    // Of work that is not a reading; REQUIRES: the style is not Events.
+    void update(const Text& work, int percent);
 
 private:
     using Clock = std::chrono::steady_clock;
     void draw(const storage::ReadingProgress& progress);
+    bool is_due(double share);
+    void write(const std::string& line);
 
     Console& console_;
     Style style_;

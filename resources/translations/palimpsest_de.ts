@@ -996,6 +996,18 @@
         <source>The program can start. The damaged file is kept as %1.</source>
         <translation>Das Programm kann starten. Die beschädigte Datei bleibt als %1 erhalten.</translation>
     </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>&amp;Abbrechen</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>Fortschritt</translation>
+    </message>
+    <message>
+        <source>The program can start. The damaged file is kept as %1. What is lost is listed here, and in %2.</source>
+        <translation>Das Programm kann starten. Die beschädigte Datei bleibt als %1 erhalten. Was verloren ist, steht hier und in %2.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::DeviceChoice</name>

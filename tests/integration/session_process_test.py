@@ -5,10 +5,12 @@ import fcntl
 import html.parser
 import json
 import os
+import re
 import shutil
+import signal
 import sqlite3
 
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 from session_harness import FIXTURES, MODEL, SHORT, SMALL, SessionTest, run, text
 
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
@@ -187,11 +189,15 @@ class StoredSessionTest(SessionTest):
             content = damaged.read()
         self.assertIn("palimpsest sessions rescue", self.fails(1, "PAL-DB-03", "sessions", "list"))
         told = self.document("sessions", "rescue", "--list")
-        self.assertEqual((told["schema"], told["sessions"], told["set_aside"]), ("palimpsest.rescue/1", 2, ""))
+        self.assertEqual((told["schema"], told["damaged"], told["sessions"], told["set_aside"], told["report"]),
+                         ("palimpsest.rescue/1", True, 2, "", ""))
         self.fails(1, "PAL-DB-03", "sessions", "list")
         rescued = self.run_command("sessions", "rescue")
         self.assertIn("session 'two': 1 message is lost", rescued.stdout.decode())
         self.assertIn("2 sessions, 0 documents and 3 messages are rescued", rescued.stderr.decode())
+        self.assertIn("Reading what can be rescued  ", rescued.stderr.decode())
+        with open(re.search("what is lost is listed in (.*)", rescued.stderr.decode())[1]) as report:
+            self.assertIn("session 'two': 1 message is lost\n", report.read())
         aside = rescued.stderr.decode().split("what was there before is in ")[1].strip()
         with open(aside, "rb") as kept:
             self.assertEqual(kept.read(), content)
@@ -214,6 +220,59 @@ class StoredSessionTest(SessionTest):
                 fcntl.flock(living, fcntl.LOCK_EX)
                 self.run_command(*command, made)
             self.assertEqual([os.path.exists(name) for name in names], [False] * 3 + [True] * 3, command)
+
+    def test_a_database_without_damage_is_not_replaced_unasked(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        before = set(os.listdir(os.path.dirname(self.database)))
+        for option in ([], ["--list"]):
+            said = self.run_command("sessions", "rescue", *option)
+            self.assertIn("nothing is damaged", said.stderr.decode())
+            self.assertEqual(said.stdout, b"")
+            self.assertEqual(set(os.listdir(os.path.dirname(self.database))), before)
+        self.assertFalse(self.document("sessions", "rescue")["damaged"])
+        said = self.run_command("sessions", "rescue", "--force").stderr.decode()
+        self.assertIn("1 session, 0 documents and 2 messages are rescued", said)
+        self.assertIn("what was there before is in ", said)
+        self.assertNotIn("what is lost", said)
+        self.environment["LC_ALL"] = "de_DE.UTF-8"
+        self.assertIn("1 Sitzung, 0 Dokumente und 2 Nachrichten sind gerettet",
+                      self.run_command("sessions", "rescue", "--force").stderr.decode())
+
+    def test_a_rescue_that_is_interrupted_changes_nothing(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        with open(self.database, "rb") as database:
+            before = database.read()
+        files = set(os.listdir(os.path.dirname(self.database)))
+
+        def takes_interrupts():
+            with open("/proc/%d/status" % process.pid) as status:
+                return not int(re.search(r"ShdPnd:\s*(\w+)", status.read())[1], 16) & 1 << (signal.SIGINT - 1)
+
+        shown, stderr = self.full_pipe()
+        process = self.start("sessions", "rescue", "--force", stderr=stderr)  # waits when it shows how far it is
+        os.close(stderr)
+        wait_until(lambda: any(".rescue-" in name for name in os.listdir(os.path.dirname(self.database))))
+        process.send_signal(signal.SIGINT)
+        wait_until(takes_interrupts)
+        with open(shown, "rb") as rest:
+            said = rest.read().decode()
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 130, said)
+        self.assertIn("nothing was changed", said)
+        with open(self.database, "rb") as database:
+            self.assertEqual(database.read(), before)
+        self.assertEqual(set(os.listdir(os.path.dirname(self.database))), files)
+
+    @staticmethod
+    def full_pipe():
+        shown, stderr = os.pipe()
+        os.set_blocking(stderr, False)
+        try:
+            while True:
+                os.write(stderr, b" ")
+        except BlockingIOError:
+            os.set_blocking(stderr, True)
+        return shown, stderr
 
     def test_without_a_backup_nothing_is_restored(self):
         self.fails(3, "PAL-DB-00", "sessions", "restore")

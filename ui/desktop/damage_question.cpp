@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QLocale>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QThread>
 #include <QVBoxLayout>
@@ -58,31 +59,36 @@ QString damage_of(const fs::path& database)
 DamageQuestion::DamageQuestion(const fs::path& database, const QString& damage, QWidget* parent)
     : QDialog(parent), database_(database), text_(new QLabel(this)),
       restore_(new QCommandLinkButton(tr("&Restore a backup"), this)),
-      rescue_(new QCommandLinkButton(tr("Re&scue what can be read"), this)), losses_(new QListWidget(this)),
+      rescue_(new QCommandLinkButton(tr("Re&scue what can be read"), this)), progress_(new QProgressBar(this)),
+      losses_(new QListWidget(this)), cancel_(new QPushButton(tr("&Cancel"), this)),
       quit_(new QPushButton(tr("&Quit"), this)), start_(new QPushButton(tr("Start &Palimpsest"), this))
 {
     setWindowTitle(tr("The sessions are damaged"));
     setObjectName(QStringLiteral("damage"));
     text_->setTextFormat(Qt::PlainText);
     text_->setWordWrap(true);
-    text_->setText(
+    question_ =
         tr("The file with your sessions is damaged. It is not changed: whatever you choose, it is kept under "
            "another name beside the new one.") +
-        QStringLiteral("\n\n") + damage);
+        QStringLiteral("\n\n") + damage;
+    text_->setText(question_);
     restore_->setDescription(tr("Looking for a backup…"));
     rescue_->setDescription(tr("Counting what can be read…"));
     restore_->setEnabled(false);
     losses_->setAccessibleName(tr("What is lost"));
-    losses_->hide();
-    start_->hide();
+    progress_->setAccessibleName(tr("Progress"));
+    for (QWidget* later : std::initializer_list<QWidget*>{progress_, losses_, cancel_, start_})
+        later->hide();
     auto* layout = new QVBoxLayout(this);
-    for (QWidget* widget : std::initializer_list<QWidget*>{text_, restore_, rescue_, losses_})
+    for (QWidget* widget : std::initializer_list<QWidget*>{text_, restore_, rescue_, progress_, losses_})
         layout->addWidget(widget);
-    layout->addWidget(start_, 0, Qt::AlignRight);
-    layout->addWidget(quit_, 0, Qt::AlignRight);
+    for (QPushButton* button : {start_, cancel_, quit_})
+        layout->addWidget(button, 0, Qt::AlignRight);
     setMinimumWidth(560);
     connect(restore_, &QPushButton::clicked, this, [this] { when_idle([this] { choose_backup(); }); });
     connect(rescue_, &QPushButton::clicked, this, [this] { when_idle([this] { choose_rescue(); }); });
+    connect(cancel_, &QPushButton::clicked, this, &DamageQuestion::cancel);
+    connect(this, &DamageQuestion::progressed, progress_, &QProgressBar::setValue);
     connect(quit_, &QPushButton::clicked, this, &QDialog::reject);
     connect(start_, &QPushButton::clicked, this, &QDialog::accept);
     run([file = database_](Outcome& found) { found.backup = storage::newest_backup(file); },
@@ -100,12 +106,26 @@ void DamageQuestion::reject()
     when_idle([this] { QDialog::reject(); });
 }
 
+void DamageQuestion::leave()
+{
+    is_leaving_ = true;
+    reject();
+}
+
 void DamageQuestion::run_rescue(storage::RescueMode mode, Next next)
 {
     stop_ = {};
+    progress_->setRange(0, 100);
+    progress_->setValue(0);
+    progress_->show();
     run(
-        [file = database_, mode, stop = stop_.get_token()](Outcome& done) {
-            done.rescued = storage::rescue(file, mode, [stop] { return !stop.stop_requested(); });
+        [this, file = database_, mode, stop = stop_.get_token()](Outcome& done) {
+            const auto go_on = [&, told = 0](int percent) mutable {
+                if (percent > std::exchange(told, percent)) Q_EMIT progressed(percent);
+                return !stop.stop_requested();
+            };
+            const WindowWording wording;
+            done.rescued = storage::rescue(file, mode, go_on, &wording);
         },
         next);
 }
@@ -141,8 +161,10 @@ void DamageQuestion::take_work_end()
     thread_.release()->deleteLater();
     const bool is_done =
         !waiting_ || outcome_->restored || !outcome_->rescued.value_or(storage::Rescued()).aside.empty();
+    progress_->hide();
     if (is_done) (this->*next_)(*outcome_);
-    if (const auto next = std::exchange(waiting_, {})) next();
+    const auto next = std::exchange(waiting_, {});
+    if (next && (is_leaving_ || losses_->count() == 0)) next();
 }
 
 void DamageQuestion::offer_backup(const Outcome& outcome)
@@ -164,6 +186,7 @@ void DamageQuestion::offer_backup(const Outcome& outcome)
 
 void DamageQuestion::offer_rescue(const Outcome& outcome)
 {
+    is_counted_ = true;
     if (!outcome.rescued) {
         rescue_->setDescription(outcome.failure);
         return adjustSize();
@@ -184,6 +207,8 @@ void DamageQuestion::offer_rescue(const Outcome& outcome)
 void DamageQuestion::choose_backup()
 {
     show_working(tr("The backup is restored…"));
+    progress_->setRange(0, 0); // it takes its time
+    progress_->show();
     run([file = database_, from = backup_->file](Outcome& done) { done.restored = storage::restore(file, from); },
         &DamageQuestion::end);
 }
@@ -191,7 +216,16 @@ void DamageQuestion::choose_backup()
 void DamageQuestion::choose_rescue()
 {
     show_working(tr("What can be read is rescued…"));
+    cancel_->setEnabled(true);
+    cancel_->show();
     run_rescue(storage::RescueMode::Replace, &DamageQuestion::end);
+}
+
+// Until the new database takes the name, nothing has changed.
+void DamageQuestion::cancel()
+{
+    cancel_->setEnabled(false);
+    stop_.request_stop();
 }
 
 void DamageQuestion::show_working(const QString& what)
@@ -203,22 +237,45 @@ void DamageQuestion::show_working(const QString& what)
     quit_->setFocus();
 }
 
+void DamageQuestion::ask()
+{
+    restore_->setEnabled(backup_.has_value());
+    rescue_->setEnabled(true);
+    adjustSize();
+}
+
 void DamageQuestion::end(const Outcome& outcome)
 {
+    cancel_->hide();
     if (!outcome.failure.isEmpty()) {
         text_->setText(outcome.failure);
-        restore_->setEnabled(backup_.has_value());
-        rescue_->setEnabled(true);
-        return adjustSize();
+        return ask();
     }
-    const fs::path aside = outcome.restored ? outcome.restored->aside : outcome.rescued->aside;
-    text_->setText(tr("The program can start. The damaged file is kept as %1.").arg(text_of(aside.string())));
+    if (outcome.restored)
+        return show_end(tr("The program can start. The damaged file is kept as %1.")
+                            .arg(text_of(outcome.restored->aside.string())));
+    if (!outcome.rescued) { // cancelled
+        text_->setText(question_);
+        ask();
+        if (!is_counted_) run_rescue(storage::RescueMode::TryOnly, &DamageQuestion::offer_rescue);
+        return;
+    }
+    for (const storage::Loss& loss : outcome.rescued->losses)
+        losses_->addItem(shown(sentence_of(loss)));
+    losses_->setVisible(losses_->count() > 0);
+    const QString aside = text_of(outcome.rescued->aside.string()),
+                  report = text_of(outcome.rescued->report.string());
+    show_end(report.isEmpty() ? tr("The program can start. The damaged file is kept as %1.").arg(aside)
+                              : tr("The program can start. The damaged file is kept as %1. What is lost is listed "
+                                   "here, and in %2.")
+                                    .arg(aside, report));
+}
+
+void DamageQuestion::show_end(const QString& text)
+{
+    text_->setText(text);
     restore_->hide();
     rescue_->hide();
-    if (outcome.rescued)
-        for (const storage::Loss& loss : outcome.rescued->losses)
-            losses_->addItem(shown(sentence_of(loss)));
-    losses_->setVisible(losses_->count() > 0);
     start_->show();
     adjustSize();
     start_->setDefault(true);

@@ -15,6 +15,7 @@
 class QCommandLinkButton;
 class QLabel;
 class QListWidget;
+class QProgressBar;
 class QPushButton;
 class QThread;
 
@@ -33,7 +34,12 @@ public:
     DamageQuestion(const std::filesystem::path& database, const QString& damage, QWidget* parent = nullptr);
     ~DamageQuestion() override; // stops what runs and waits for it
 
+    // Quits; if the damaged database is replaced meanwhile, what is lost is shown first.
     void reject() override;
+    void leave(); // quits without showing anything: the list of what is lost is kept in a file
+
+Q_SIGNALS:
+    void progressed(int percent); // of the rescue that runs
 
 private:
     struct Outcome {
@@ -53,17 +59,25 @@ private:
     void offer_rescue(const Outcome& outcome);
     void choose_backup();
     void choose_rescue();
+    void cancel();
     void show_working(const QString& what);
+    void ask();
     void end(const Outcome& outcome);
+    void show_end(const QString& text);
 
     std::filesystem::path database_;
     std::optional<storage::Backup> backup_;
+    QString question_;
     QLabel* text_;
     QCommandLinkButton* restore_;
     QCommandLinkButton* rescue_;
+    QProgressBar* progress_;
     QListWidget* losses_;
+    QPushButton* cancel_;
     QPushButton* quit_;
     QPushButton* start_;
+    bool is_counted_ = false; // what can be rescued
+    bool is_leaving_ = false;
     std::stop_source stop_;
     std::unique_ptr<QThread> thread_;
     std::shared_ptr<Outcome> outcome_;

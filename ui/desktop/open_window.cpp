@@ -26,7 +26,7 @@ bool has_usable_database(const std::string& database, SingleInstance& instance, 
     const QString damage = damage_of(database);
     if (quits || damage.isEmpty()) return !quits;
     DamageQuestion question(database, damage);
-    QObject::connect(&signals, &QuitSignals::quit_wanted, &question, &QDialog::reject);
+    QObject::connect(&signals, &QuitSignals::quit_wanted, &question, &DamageQuestion::leave);
     QObject::connect(&instance, &SingleInstance::requested, &question, [&] {
         question.raise();
         question.activateWindow();

@@ -11,6 +11,7 @@
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
+#include "app/palimpsest/progress.h"
 #include "app/palimpsest/table.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -132,9 +133,11 @@ public:
         restore->add_option("BACKUP", file_,
                             "one of the daily backups, or a file of sessions backup; else the newest");
         restore->add_flag("--list", list_, "only list the backups");
-        add("rescue", "make a new database of what can be read of a damaged one, which is set aside",
-            &Sessions::rescue_damaged)
-            ->add_flag("--list", list_, "only tell what would be rescued and what is lost");
+        CLI::App* rescue =
+            add("rescue", "make a new database of what can be read of a damaged one, which is set aside",
+                &Sessions::rescue_damaged);
+        rescue->add_flag("--list", list_, "only tell what would be rescued and what is lost");
+        rescue->add_flag("--force", force_, "make it even if nothing is damaged")->excludes("--list");
         CLI::App* gc = add("gc", "free the caches of the sessions used longest ago until all is within a size",
                            &Sessions::collect);
         gc->add_option("--max-size", max_size_, "of the database, such as 2GiB")->required();
@@ -481,18 +484,31 @@ private:
 
     void rescue_damaged(Console& console)
     {
-        const auto mode = list_ ? storage::RescueMode::TryOnly : storage::RescueMode::Replace;
-        const auto rescued = storage::rescue(storage::database_file(database_), mode,
-                                             [&] { return !console.stop.stop_requested(); });
+        const storage::Rescued rescued = rescued_with_progress(console);
         if (json_) return write_json(console.out, rescue_json(rescued));
         for (const storage::Loss& loss : rescued.losses)
             console.out << console.wording.of(sentence_of(loss)) << '\n';
         const auto tell = [&](const Text& text) { console.err << console.wording.of(text) << '\n'; };
+        if (!rescued.is_damaged) return tell(Text("nothing is damaged; the database stays as it is"));
         const Text sessions = sessions_text(rescued.sessions), documents = documents_text(rescued.documents),
                    messages = messages_text(rescued.messages);
         tell(list_ ? Text("{0}, {1} and {2} can be rescued", sessions, documents, messages)
                    : Text("{0}, {1} and {2} are rescued", sessions, documents, messages));
+        if (!rescued.report.empty()) tell(Text("what is lost is listed in {0}", visible(rescued.report.string())));
         if (!rescued.aside.empty()) tell(Text("what was there before is in {0}", visible(rescued.aside.string())));
+    }
+
+    storage::Rescued rescued_with_progress(Console& console) const
+    {
+        const auto mode = list_    ? storage::RescueMode::TryOnly
+                          : force_ ? storage::RescueMode::Replace
+                                   : storage::RescueMode::ReplaceDamaged;
+        Progress progress(console, Progress::style_for(console, false));
+        const auto go_on = [&](int percent) {
+            progress.update(Text("Reading what can be rescued"), percent);
+            return !console.stop.stop_requested();
+        };
+        return storage::rescue(storage::database_file(database_), mode, go_on, &console.wording);
     }
 
     static ordered_json rescue_json(const storage::Rescued& rescued)
@@ -504,12 +520,10 @@ private:
                               {"name", loss.name},
                               {"count", loss.count},
                               {"text", for_scripts(sentence_of(loss))}});
-        return {{"schema", "palimpsest.rescue/1"},
-                {"sessions", rescued.sessions},
-                {"documents", rescued.documents},
-                {"messages", rescued.messages},
-                {"losses", losses},
-                {"set_aside", rescued.aside.string()}};
+        return {{"schema", "palimpsest.rescue/1"},     {"damaged", rescued.is_damaged},
+                {"sessions", rescued.sessions},        {"documents", rescued.documents},
+                {"messages", rescued.messages},        {"losses", losses},
+                {"set_aside", rescued.aside.string()}, {"report", rescued.report.string()}};
     }
 
     void collect(Console& console)

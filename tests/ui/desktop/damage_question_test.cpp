@@ -1,9 +1,13 @@
 // A damaged database at the start: a backup or what can be read takes its place, or the program quits.
 #include <QCommandLinkButton>
+#include <QLabel>
 #include <QListWidget>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QThread>
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -34,6 +38,8 @@ private Q_SLOTS:
     void what_is_lost_is_named();
     void without_a_backup_only_rescuing_is_offered();
     void escape_quits_and_changes_nothing();
+    void a_rescue_that_is_cancelled_changes_nothing_and_asks_again();
+    void what_is_lost_is_shown_before_the_question_closes();
     void a_database_of_an_older_version_is_not_migrated_before_the_window_is_there();
 
 private:
@@ -57,12 +63,14 @@ struct Parts {
         : restore(question.findChildren<QCommandLinkButton*>().value(0)),
           rescue(question.findChildren<QCommandLinkButton*>().value(1)), losses(question.findChild<QListWidget*>())
     {
-        for (QPushButton* button : question.findChildren<QPushButton*>())
+        for (QPushButton* button : question.findChildren<QPushButton*>()) {
             if (button->text() == QStringLiteral("Start &Palimpsest")) start = button;
+            if (button->text() == QStringLiteral("&Cancel")) cancel = button;
+        }
     }
     QCommandLinkButton *restore, *rescue;
     QListWidget* losses;
-    QPushButton* start = nullptr;
+    QPushButton *start = nullptr, *cancel = nullptr;
 };
 
 } // namespace
@@ -209,6 +217,59 @@ void DamageQuestionTest::escape_quits_and_changes_nothing()
     QCOMPARE(content(), damaged);
     for (const auto& entry : fs::directory_iterator(database_.parent_path()))
         QVERIFY(entry.path().filename().string().find(".rescue-") == std::string::npos);
+}
+
+void DamageQuestionTest::a_rescue_that_is_cancelled_changes_nothing_and_asks_again()
+{
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    const QByteArray damaged = content();
+    DamageQuestion question(database_, damage_of(database_));
+    question.show();
+    const Parts parts(question);
+    auto* progress = question.findChild<QProgressBar*>();
+    EVENTUALLY(parts.rescue->description().contains(QStringLiteral("2 session")));
+    QVERIFY(!progress->isVisible());
+    parts.rescue->click();
+    QVERIFY(progress->isVisible());
+    QVERIFY(parts.cancel->isVisible());
+    QVERIFY(!parts.rescue->isEnabled());
+    parts.cancel->click();
+    EVENTUALLY(parts.rescue->isEnabled());
+    QVERIFY(!parts.cancel->isVisible());
+    QVERIFY(parts.restore->isEnabled());
+    QCOMPARE(content(), damaged);
+    parts.rescue->click();
+    EVENTUALLY(parts.start->isVisible());
+    QVERIFY(!progress->isVisible());
+    QCOMPARE(sessions(), (std::vector<std::string>{"early", "late"}));
+}
+
+void DamageQuestionTest::what_is_lost_is_shown_before_the_question_closes()
+{
+    overwrite(undamaged_.indexOf("what was said in late"), "WHAT");
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    const QByteArray damaged = content();
+    DamageQuestion question(database_, damage_of(database_));
+    question.show();
+    const Parts parts(question);
+    EVENTUALLY(parts.rescue->description().contains(QStringLiteral("1 part")));
+    parts.rescue->click();
+    while (content() == damaged) // without the event loop, which would take the end of the rescue before the key
+        QThread::yieldCurrentThread();
+    QTest::keyClick(&question, Qt::Key_Escape);
+    EVENTUALLY(parts.start->isVisible());
+    QVERIFY(question.isVisible());
+    QVERIFY(parts.losses->isVisible());
+    const QString shown = question.findChild<QLabel*>()->text();
+    const fs::path report = shown.section(QStringLiteral("and in "), 1).chopped(1).toStdString();
+    std::ifstream kept(report);
+    const std::string lines{std::istreambuf_iterator<char>(kept), {}};
+    QVERIFY(lines.find("session 'late': 1 message is lost\n") != std::string::npos);
+    QVERIFY((fs::status(report).permissions() & fs::perms(077)) == fs::perms::none);
+    const auto unused = storage::unused_files(database_);
+    QVERIFY(std::any_of(unused.begin(), unused.end(), [&](const auto& file) { return file.path == report; }));
+    QTest::keyClick(&question, Qt::Key_Escape);
+    QVERIFY(!question.isVisible());
 }
 
 void DamageQuestionTest::a_database_of_an_older_version_is_not_migrated_before_the_window_is_there()

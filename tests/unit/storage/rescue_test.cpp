@@ -119,6 +119,57 @@ TEST_CASE("a database without damage is rescued whole, and set aside byte for by
     CHECK(check_integrity(three().database()));
 }
 
+TEST_CASE("a database without damage is only replaced if that is asked for")
+{
+    three().put(three().original);
+    const auto before = files();
+    for (const RescueMode mode : {RescueMode::ReplaceDamaged, RescueMode::TryOnly}) {
+        const Rescued rescued = rescue(three().database(), mode);
+        CHECK_FALSE(rescued.is_damaged);
+        CHECK(rescued.aside.empty());
+        CHECK(bytes_of_file(three().database()) == three().original);
+        auto after = files();
+        after.erase("palimpsest.db.lock");
+        CHECK(after == before);
+    }
+    CHECK_FALSE(rescue(three().database(), RescueMode::Replace).aside.empty());
+
+    const auto is_replaced = [](const std::string& bytes) {
+        three().put(bytes);
+        const Rescued rescued = rescue(three().database(), RescueMode::ReplaceDamaged);
+        return rescued.is_damaged && bytes_of_file(rescued.aside) == bytes;
+    };
+    std::string without_first_page = three().original;
+    without_first_page.replace(0, 8192, std::string(8192, '\0'));
+    CHECK(is_replaced(without_first_page));
+    CHECK(is_replaced(damaged_by("UPDATE messages SET text = 'x' WHERE id = 1")));
+    CHECK(is_replaced(damaged_by("UPDATE passage_texts_config SET v = 99 WHERE k = 'version'")));
+    CHECK(is_replaced(damaged_by("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE id = 2")));
+    std::string without_index = three().original;
+    without_index.replace(static_cast<size_t>(root_page("messages_of_session") - 1) * 8192, 8192,
+                          std::string(8192, '\0'));
+    CHECK(is_replaced(without_index));
+}
+
+TEST_CASE("what is lost is kept in a file beside the damaged database")
+{
+    damaged_by("UPDATE messages SET text = 'x' WHERE session = 1 AND role = 0");
+    const Rescued rescued = rescue(three().database(), RescueMode::Replace);
+    CHECK(rescued.report == fs::path(rescued.aside).replace_extension(".txt"));
+    const std::string report = bytes_of_file(rescued.report);
+    CHECK(report.find(three().database().string()) != std::string::npos);
+    CHECK(report.find("\nsession 'first': 1 message is lost\n") != std::string::npos);
+    CHECK((fs::status(rescued.report).permissions() & fs::perms::all) ==
+          (fs::perms::owner_read | fs::perms::owner_write));
+
+    // The names of the next one are free, and without losses there is no report.
+    fs::rename(rescued.aside, three().folder() / "palimpsest-moved.db");
+    const Rescued again = rescue(three().database(), RescueMode::Replace);
+    CHECK(again.aside.stem() != rescued.aside.stem());
+    three().put(three().original);
+    CHECK(rescue(three().database(), RescueMode::Replace).report.empty());
+}
+
 TEST_CASE("trying to rescue changes nothing and tells what would be lost")
 {
     const std::string before = damaged_by("UPDATE messages SET text = 'x' WHERE session = 1 AND role = 0");
@@ -371,7 +422,8 @@ TEST_CASE("a message that names another session is given back, or not shown")
     CHECK(Content::of(three().database()).messages == three().content.messages);
 
     // The index and the answer that follows agree.
-    const std::string without_place = "UPDATE messages SET session = 2 WHERE id = 5; DELETE FROM stream WHERE message = 5";
+    const std::string without_place =
+        "UPDATE messages SET session = 2 WHERE id = 5; DELETE FROM stream WHERE message = 5";
     alter_without_index("messages_of_session", without_place);
     rescue(three().database(), RescueMode::Replace);
     CHECK(Content::of(three().database()).messages == three().content.messages);
@@ -495,15 +547,26 @@ TEST_CASE("blocks that only a removed state used are removed")
 
 TEST_CASE("rescuing can be stopped at every step, and then changes nothing")
 {
-    three().put(three().original);
-    size_t steps = 0;
-    rescue(three().database(), RescueMode::TryOnly, [&] { return ++steps > 0; });
+    const std::string damaged = damaged_by("UPDATE messages SET text = 'x' WHERE id = 1");
+    std::vector<int> percents;
+    const auto count = [&](int percent) {
+        percents.push_back(percent);
+        return true;
+    };
+    rescue(three().database(), RescueMode::ReplaceDamaged, count);
+    const size_t steps = percents.size();
     REQUIRE(steps > 100);
-    for (const size_t last : {size_t{0}, steps / 4, steps / 2, steps * 3 / 4, steps - 1, steps}) {
+    CHECK(std::is_sorted(percents.begin(), percents.end()));
+    CHECK(percents.front() == 0);
+    CHECK(percents.back() == 99);
+    CHECK(std::set<int>(percents.begin(), percents.end()).size() > 20);
+    for (const size_t last : {size_t{0}, steps / 8, steps / 4, steps / 2, steps * 3 / 4, steps - 1}) {
         size_t step = 0;
-        const auto go_on = [&] { return step++ < last; };
-        CHECK_THROWS_AS(rescue(three().database(), RescueMode::Replace, go_on), Interrupted);
-        CHECK(bytes_of_file(three().database()) == three().original);
+        const auto go_on = [&](int /*percent*/) { return step++ < last; };
+        three().put(damaged);
+        CHECK_THROWS_AS(rescue(three().database(), RescueMode::ReplaceDamaged, go_on), Interrupted);
+        CHECK(bytes_of_file(three().database()) == damaged);
+        CHECK(files().count("palimpsest.db") == 1);
     }
 }
 
@@ -668,7 +731,8 @@ TEST_CASE("what cannot be rescued leaves the database as it was")
         const OwnerLock owner(three().database().string() + ".lock", busy_timeout);
         CHECK(refusal([&] { rescue(three().database(), RescueMode::Replace); }) == "PAL-DB-07");
     }
-    CHECK_THROWS_AS(rescue(three().database(), RescueMode::Replace, [] { return false; }), Interrupted);
+    CHECK_THROWS_AS(rescue(three().database(), RescueMode::Replace, [](int /*percent*/) { return false; }),
+                    Interrupted);
     CHECK(bytes_of_file(three().database()) == three().original);
     CHECK(refusal([&] { rescue(three().folder() / "none.db", RescueMode::Replace); }) == "PAL-DB-00");
 }
