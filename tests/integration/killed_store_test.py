@@ -294,12 +294,23 @@ class KilledStoreTest(ProgramTest):
         self.leave_a_log()
         current, given = (stored(os.path.join(self.template, name)) for name in ("s.db", "given.db"))
 
-        def kept_aside():
-            found = {name for name in asides(self.files()) if name.endswith(".db")}
-            self.assertIn(current, [stored(os.path.join(self.place, name)) for name in found])
-
-        self.sweep("sessions", "restore", os.path.join(self.place, "given.db"), looks_at_once=False, at_end=kept_aside, faults=faults,
+        self.sweep("sessions", "restore", os.path.join(self.place, "given.db"), looks_at_once=False, faults=faults,
+                   at_end=lambda: self.assert_kept_aside(current),
                    reported=lambda said, rows: self.assertIn(rows, (given,) if "are back" in said else (current, given)))
+
+    def assert_kept_aside(self, rows):
+        found = {name for name in asides(self.files()) if name.endswith(".db")}
+        self.assertIn(rows, [stored(os.path.join(self.place, name)) for name in found])
+
+    def test_rescuing(self):
+        self.prepare_sessions()
+        connection = sqlite3.connect(os.path.join(self.template, "s.db"))
+        connection.execute("INSERT INTO pins(session, first, last) VALUES(999, 1, 2)")  # of no session: only that is lost
+        connection.commit()
+        connection.close()
+        self.leave_a_log()
+        current = stored(os.path.join(self.template, "s.db"))
+        self.sweep("sessions", "rescue", looks_at_once=False, at_end=lambda: self.assert_kept_aside(current))
 
     def leave_a_log(self):
         """Kills a command before it copies its log into the database."""
