@@ -489,7 +489,9 @@ private:
         for (const storage::Loss& loss : rescued.losses)
             console.out << console.wording.of(sentence_of(loss)) << '\n';
         const auto tell = [&](const Text& text) { console.err << console.wording.of(text) << '\n'; };
-        if (!rescued.is_damaged) return tell(Text("nothing is damaged; the database stays as it is"));
+        if (!rescued.is_damaged)
+            return tell(
+                Text("nothing is damaged, and nothing was changed; --force makes a new database all the same"));
         const Text sessions = sessions_text(rescued.sessions), documents = documents_text(rescued.documents),
                    messages = messages_text(rescued.messages);
         tell(list_ ? Text("{0}, {1} and {2} can be rescued", sessions, documents, messages)
