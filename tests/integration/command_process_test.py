@@ -382,7 +382,8 @@ class CommandTest(unittest.TestCase):
     def test_products_are_computed_in_f32_on_demand(self):
         read = ["summarize", self.book, "--model", MODEL, "--budget", "64", "--chunk", "16", "--max-tokens", "4", "--json"]
         compute = lambda *more, **env: json.loads(self.succeeds(*read, *more, **env).stdout)["backend"]["compute"]
-        self.assertEqual(compute(), "auto")
+        usual = compute()
+        self.assertIn(usual, ("auto", "f32"))  # a processor that cannot multiply in fixed point has "f32" alone
         self.assertEqual(compute("--compute", "f32"), "f32")
         self.assertEqual(compute(PALIMPSEST_COMPUTE="f32"), "f32")
         self.fails(2, "PAL-OPTION-01", *read[:-1], "--compute", "int3")
@@ -391,7 +392,8 @@ class CommandTest(unittest.TestCase):
         ask = ["ask", "Who?", *database, "--max-tokens", "4", "--json"]
         going_on = json.loads(self.succeeds(*ask).stdout)  # uses the product type the session was created with
         self.assertEqual(going_on["backend"]["compute"], "f32")
-        self.assertIn("--compute f32", self.fails(2, "PAL-SESSION-06", *ask[:-1], "--compute", "auto"))
+        if usual == "auto":
+            self.assertIn("--compute f32", self.fails(2, "PAL-SESSION-06", *ask[:-1], "--compute", "auto"))
 
     # -- errors: a code, one sentence, and nothing on standard output --------------------------------------------
 
