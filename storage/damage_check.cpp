@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "storage/backup_files.h"
 #include "storage/database.h"
+#include "storage/disk_full.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
 #include "storage/setting_aside.h"
@@ -49,6 +50,14 @@ void check_passage_texts(const fs::path& copy)
         raw.exec("INSERT INTO passage_texts(passage_texts) VALUES('integrity-check')");
 }
 
+[[noreturn]] void refuse_machine(const fs::path& copy, const SQLite::Exception& failure)
+{
+    const std::string said = failure.getErrorStr();
+    throw Error(ErrorKind::Resources, ErrorCode::DiskFailed, Text::escaped(copy.string()),
+                Text("reading or writing failed ({0})", said),
+                Text("what was saved is safe; check the disk, copy the file elsewhere and start again"));
+}
+
 } // namespace
 
 void look_for_damage(const fs::path& database)
@@ -80,10 +89,12 @@ try {
     }
     check_passage_texts(copy);
     return true;
-} catch (const Error&) {
+} catch (const Error& error) {
+    if (error.kind() == ErrorKind::Resources || error.kind() == ErrorKind::Busy) throw;
     return false;
-} catch (const SQLite::Exception&) {
-    return false;
+} catch (const SQLite::Exception& failure) {
+    if (!concerns_machine(failure)) return false;
+    refuse_machine(copy, failure);
 }
 
 } // namespace palimpsest::storage

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "storage/disk_full.h"
 #include "storage/interior_pages.h"
 #include "storage/known_pages.h"
 #include "storage/schema.h"
@@ -66,14 +67,6 @@ SQLite::Database known_tables()
 uintmax_t pages_of_tables()
 {
     return static_cast<uintmax_t>(known_tables().execAndGet("PRAGMA page_count").getInt64());
-}
-
-// Failures that do not come from what is in the file.
-bool concerns_machine(const SQLite::Exception& failure)
-{
-    const int code = failure.getErrorCode() & 0xFF;
-    return code == SQLITE_FULL || code == SQLITE_NOMEM ||
-           (code == SQLITE_IOERR && failure.getExtendedErrorCode() != SQLITE_IOERR_SHORT_READ);
 }
 
 [[noreturn]] void refuse_database(const fs::path& database, ErrorCode code, const Text& what, const Text& remedy)

@@ -118,12 +118,15 @@ Database::Place place_of(const fs::path& file)
 
 // A reader would see an older database, unless its owner is about to replace it.
 void finish_setting_aside(const fs::path& file)
-try {
-    OwnerLock lock(file.string() + ".lock", std::chrono::milliseconds(0));
+{
+    std::optional<OwnerLock> lock;
+    try {
+        lock.emplace(file.string() + ".lock", std::chrono::milliseconds(0));
+    } catch (const Error&) {
+        return; // its owner is about to replace it, or nothing can be written here: it can be read all the same
+    }
     undo_setting_aside(file);
-    if (!lock.ended_uncleanly()) lock.mark_clean_shutdown();
-} catch (const Error&) {
-    // It can be read all the same.
+    if (!lock->ended_uncleanly()) lock->mark_clean_shutdown();
 }
 
 // How long shrink() waits for readers to release the log. Shorter than busy_timeout, because the next writer waits

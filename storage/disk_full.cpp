@@ -13,4 +13,11 @@ bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
            (reason == ENOSPC || reason == EDQUOT);
 }
 
+bool concerns_machine(const SQLite::Exception& failure)
+{
+    const int code = failure.getErrorCode() & 0xFF;
+    return code == SQLITE_FULL || code == SQLITE_NOMEM ||
+           (code == SQLITE_IOERR && failure.getExtendedErrorCode() != SQLITE_IOERR_SHORT_READ);
+}
+
 } // namespace palimpsest::storage

@@ -22,7 +22,7 @@ constexpr std::string_view made_by_mkstemp = "XXXXXX"; // see mkstemp(3)
 
 std::string part_prefix(const fs::path& file)
 {
-    return file.string() + ".part-";
+    return file.string() + ".palimpsest-part-"; // nobody else names a file so
 }
 
 // The part itself last: it is what a later process finds.

@@ -10,8 +10,9 @@ namespace palimpsest::storage {
 
 class PartFile {
 public:
-    // Makes an empty file (0600), named as `file` with ".part-" and six characters, and holds a lock on it (flock),
-    // after removing parts that killed processes left. Throws Error (Failed, PAL-DISK-03) that names `file`.
+    // Makes an empty file (0600), named as `file` with ".palimpsest-part-" and six characters, and holds a lock on
+    // it (flock), after removing parts that killed processes left. Throws Error (Failed, PAL-DISK-03) that names
+    // `file`.
     explicit PartFile(std::filesystem::path file);
     ~PartFile(); // removes what has not got the name
     PartFile(const PartFile&) = delete;

@@ -47,15 +47,36 @@ fs::path marker_of(const fs::path& database)
 
 [[noreturn]] void refuse_setting_aside(const fs::path& database, const fs::filesystem_error& failure)
 {
+    if (failure.code() == std::errc::no_space_on_device || failure.code().value() == EDQUOT)
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
+                    Text("the disk is full; nothing that was saved is lost"), Text("free space and try again"));
     throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.string()),
                 Text("it cannot be set aside ({0})", Text::escaped(failure.code().message())),
                 Text("check the folder and its permissions"));
 }
 
+fs::path part_of(const fs::path& file)
+{
+    return file.string() + ".part";
+}
+
+// Either whole or not there.
 void copy_safely(const fs::path& from, const fs::path& to)
 {
-    fs::copy_file(from, to, fs::copy_options::overwrite_existing);
-    sync_to_disk(to);
+    fs::copy_file(from, part_of(to), fs::copy_options::overwrite_existing);
+    sync_to_disk(part_of(to));
+    fs::rename(part_of(to), to);
+}
+
+// Whatever else belongs to the database goes first: it is what the others are found by.
+void remove_aside(const fs::path& aside)
+{
+    for (const char* ending : logs) {
+        fs::remove(aside.string() + ending);
+        fs::remove(part_of(aside.string() + ending));
+    }
+    fs::remove(report_beside(aside));
+    fs::remove(aside);
 }
 
 // Readable by its owner only.
@@ -83,9 +104,11 @@ try {
     sync_to_disk(aside);
     return static_cast<bool>(none);
 } catch (...) {
-    std::error_code ignored;
-    for (const char* ending : {"", "-wal", "-journal"})
-        fs::remove(aside.string() + ending, ignored);
+    try {
+        remove_aside(aside);
+    } catch (const fs::filesystem_error&) {
+        // The next owner removes it.
+    }
     throw;
 }
 
@@ -135,16 +158,13 @@ fs::path unfinished_aside(const fs::path& database)
     return {};
 }
 
-// Returns false if the database has another log. One without content was made by a reader.
-bool give_log_back(const fs::path& kept, const fs::path& log)
+// The database's own log is removed only when the kept one is whole, so one that is there is as new, or newer. An
+// empty one was made by a reader. Needs no space.
+void give_log_back(const fs::path& kept, const fs::path& log)
 {
-    if (!fs::exists(kept)) return true;
-    if (fs::exists(log) && fs::file_size(log) > 0) return have_same_content(kept, log);
-    const fs::path part = kept.string() + ".part";
-    copy_safely(kept, part);
-    fs::rename(part, log);
+    if (!fs::exists(kept) || (fs::exists(log) && fs::file_size(log) > 0)) return;
+    fs::rename(kept, log);
     sync_to_disk(log.parent_path());
-    return true;
 }
 
 void keep_as_it_was(const fs::path& database, const fs::path& made)
@@ -166,8 +186,6 @@ SetAside replace_database(const fs::path& database, const fs::path& made, const 
             if (!report.empty()) write_safely(kept.report = report_beside(kept.database), report);
         }
         fs::rename(made, database);
-        sync_to_disk(database.parent_path());
-        fs::remove(marker_of(database));
     } catch (const fs::filesystem_error& failure) {
         keep_as_it_was(database, made);
         refuse_setting_aside(database, failure);
@@ -175,6 +193,13 @@ SetAside replace_database(const fs::path& database, const fs::path& made, const 
         keep_as_it_was(database, made);
         throw;
     }
+    // It is done. After a power failure the older state may have the name again, whole.
+    try {
+        sync_to_disk(database.parent_path());
+    } catch (const Error&) {
+    }
+    std::error_code ignored;
+    fs::remove(marker_of(database), ignored);
     return kept;
 }
 
@@ -187,11 +212,8 @@ void undo_setting_aside(const fs::path& database)
 try {
     if (const fs::path aside = unfinished_aside(database); !aside.empty()) {
         for (const char* ending : logs)
-            if (!give_log_back(aside.string() + ending, database.string() + ending)) return;
-        for (const char* ending : logs)
-            fs::remove(aside.string() + ending);
-        fs::remove(report_beside(aside));
-        fs::remove(aside);
+            give_log_back(aside.string() + ending, database.string() + ending);
+        remove_aside(aside);
     }
     fs::remove(marker_of(database));
 } catch (const fs::filesystem_error& failure) {

@@ -170,7 +170,7 @@ void DamageQuestion::take_work_end()
 void DamageQuestion::offer_backup(const Outcome& outcome)
 {
     backup_ = outcome.backup;
-    restore_->setEnabled(backup_.has_value());
+    ask(); // not before: the search for a backup would be given up
     if (backup_) {
         restore_->setText(tr("&Restore the backup of %1").arg(date_text(backup_->written_ms)));
         restore_->setDescription(
@@ -244,21 +244,26 @@ void DamageQuestion::ask()
     adjustSize();
 }
 
+// What can be read is counted again if that was given up.
+void DamageQuestion::ask_again()
+{
+    ask();
+    if (!is_counted_) run_rescue(storage::RescueMode::TryOnly, &DamageQuestion::offer_rescue);
+}
+
 void DamageQuestion::end(const Outcome& outcome)
 {
     cancel_->hide();
     if (!outcome.failure.isEmpty()) {
         text_->setText(outcome.failure);
-        return ask();
+        return ask_again();
     }
     if (outcome.restored)
         return show_end(tr("The program can start. The damaged file is kept as %1.")
                             .arg(text_of(outcome.restored->aside.string())));
     if (!outcome.rescued) { // cancelled
         text_->setText(question_);
-        ask();
-        if (!is_counted_) run_rescue(storage::RescueMode::TryOnly, &DamageQuestion::offer_rescue);
-        return;
+        return ask_again();
     }
     for (const storage::Loss& loss : outcome.rescued->losses)
         losses_->addItem(shown(sentence_of(loss)));

@@ -62,6 +62,7 @@ private:
     void cancel();
     void show_working(const QString& what);
     void ask();
+    void ask_again();
     void end(const Outcome& outcome);
     void show_end(const QString& text);
 

@@ -1,5 +1,6 @@
 // A damaged database at the start: a backup or what can be read takes its place, or the program quits.
 #include <QCommandLinkButton>
+#include <QDeadlineTimer>
 #include <QLabel>
 #include <QListWidget>
 #include <QProgressBar>
@@ -254,8 +255,11 @@ void DamageQuestionTest::what_is_lost_is_shown_before_the_question_closes()
     const Parts parts(question);
     EVENTUALLY(parts.rescue->description().contains(QStringLiteral("1 part")));
     parts.rescue->click();
-    while (content() == damaged) // without the event loop, which would take the end of the rescue before the key
+    const QDeadlineTimer patience(std::chrono::minutes(2));
+    while (content() == damaged &&
+           !patience.hasExpired()) // without the event loop, which would take the end of the rescue before the key
         QThread::yieldCurrentThread();
+    QVERIFY(content() != damaged);
     QTest::keyClick(&question, Qt::Key_Escape);
     EVENTUALLY(parts.start->isVisible());
     QVERIFY(question.isVisible());

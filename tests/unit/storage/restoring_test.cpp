@@ -197,18 +197,20 @@ TEST_CASE("whoever reads a database after a program was killed while it set it a
     CHECK_FALSE(fs::exists(aside));
 }
 
-TEST_CASE("a log that a database got after it was set aside does not replace the one that is kept")
+TEST_CASE("a log that was copied in part, or is older than the database's own, never replaces that one")
 {
     const Scene scene;
     const std::string log = scene.file().string() + "-wal";
+    const std::string own = content_of(log);
     const fs::path aside = dated_file(scene.file(), "aside", std::chrono::sys_days{});
-    const std::string kept = content_of(log);
     fs::create_hard_link(scene.file(), aside);
-    fs::rename(log, aside.string() + "-wal");
-    std::ofstream(log) << "another log";
+    const std::string kept = aside.string() + GENERATE("-wal", "-wal.part");
+    std::ofstream(kept, std::ios::binary) << own.substr(0, own.size() / 2);
     undo_setting_aside(scene.file());
-    CHECK(content_of(aside.string() + "-wal") == kept);
-    CHECK(content_of(log) == "another log");
+    CHECK(content_of(log) == own);
+    CHECK_FALSE(fs::exists(aside));
+    CHECK_FALSE(fs::exists(kept));
+    CHECK(fs::hard_link_count(scene.file()) == 1);
 }
 
 TEST_CASE("what was set aside is not altered by the database that took its name")
