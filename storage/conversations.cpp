@@ -209,15 +209,23 @@ void Conversations::touch(int64_t session)
     });
 }
 
+void Conversations::remove_rows(int64_t session)
+{
+    auto remove = db_.statement("DELETE FROM sessions WHERE id = ?");
+    remove.bind(1, session);
+    remove.exec();
+    db_.remove_unreferenced_blocks();
+    delete_documents(db_, std::string("complete = 1 AND ") + is_unused_document);
+}
+
 std::optional<Error> Conversations::remove(int64_t session)
 {
-    return erase(db_, [&] {
-        auto remove = db_.statement("DELETE FROM sessions WHERE id = ?");
-        remove.bind(1, session);
-        remove.exec();
-        db_.remove_unreferenced_blocks();
-        delete_documents(db_, std::string("complete = 1 AND ") + is_unused_document);
-    });
+    return erase(db_, [&] { remove_rows(session); });
+}
+
+void Conversations::take_back(int64_t session)
+{
+    db_.transaction([&] { remove_rows(session); });
 }
 
 bool Conversations::discard(int64_t session)

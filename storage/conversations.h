@@ -76,6 +76,9 @@ public:
     void touch(int64_t session);
     // Deletes permanently (erase), with the documents that no other session uses and the library does not keep.
     std::optional<Error> remove(int64_t session);
+    // Removes a session that was just made from what is kept elsewhere, as an import is or a copy: other than with
+    // remove(), its text need not be gone for good, and backups stay.
+    void take_back(int64_t session);
     // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);
     // Creates a session with the same stream, messages with their provenance, pins, notes and fade record. The
@@ -124,6 +127,7 @@ public:
     int64_t insert(const SessionInfo& info); // create, within the caller's transaction
 
 private:
+    void remove_rows(int64_t session);
     void add_read_again(int64_t message, const std::vector<ReadAgain>& passages);
     std::map<int64_t, std::vector<ReadAgain>> read_again_by(const std::vector<int64_t>& messages);
     void load_read_again(std::vector<Message>& messages);

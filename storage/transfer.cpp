@@ -200,9 +200,12 @@ private:
         return all;
     }
 
-    // What comes from elsewhere is read as it will be here, so that nothing of it is found damaged later.
+    // Reads what comes from elsewhere as it will be read here. Notes and sources of answers that are damaged are
+    // left out whenever they are read.
     void check_all()
     {
+        refuse_impossible_rows();
+        Conversations(from_).fade_record(session_);
         for (const Message& message : Conversations(from_).messages(session_))
             if (message.damaged)
                 throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
@@ -212,6 +215,19 @@ private:
             Snapshots(from_).verify(snapshot);
         for (const int64_t document : documents_of_session())
             Library(from_).verify(document);
+    }
+
+    // Numbers that no version of this program writes.
+    void refuse_impossible_rows()
+    {
+        for (const char* impossible :
+             {"SELECT id FROM messages WHERE session = ? AND (role NOT IN (0, 1) OR state NOT IN (0, 1, 2, 3))",
+              "SELECT idx FROM stream WHERE session = ? AND tokens < 0",
+              "SELECT first FROM pins WHERE session = ?1 AND (first < 0 OR last < first OR last >= "
+              "(SELECT coalesce(sum(tokens), 0) FROM stream WHERE session = ?1))"})
+            if (!rows(impossible, session_).empty())
+                throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
+                            Text("it has numbers that cannot be"), Text("the database it comes from is damaged"));
     }
 
     std::vector<int64_t> documents_of_session()
@@ -586,12 +602,18 @@ std::string import_session(Database& database, const fs::path& file, const std::
 std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,
                                             const std::string& name)
 {
-    std::optional<SessionInfo> oldest;
-    for (SessionInfo& info : Conversations(database).list())
-        if (text_setting(info.options, identity_key) == identity && (name.empty() || info.name == name) &&
-            (!oldest || info.id < oldest->id))
-            oldest = std::move(info);
-    return oldest;
+    std::optional<SessionInfo> best;
+    bool best_has_cache = false;
+    for (SessionInfo& info : Conversations(database).list()) {
+        if (text_setting(info.options, identity_key) != identity || (!name.empty() && info.name != name)) continue;
+        const bool has_cache = !Snapshots(database).of(info.id).empty();
+        const bool is_better =
+            !best || has_cache > best_has_cache || (has_cache == best_has_cache && info.id < best->id);
+        if (!is_better) continue;
+        best = std::move(info);
+        best_has_cache = has_cache;
+    }
+    return best;
 }
 
 } // namespace palimpsest::storage

@@ -41,8 +41,8 @@ struct ImportedAs {
 std::string import_session(Database& database, ExportFile& file, const ImportedAs& as);
 // As this, and throws as ExportFile. `name`: as in ImportedAs.
 std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name);
-// The session that was imported from a file of this identity, the oldest of several, or the one of this name;
-// nullopt if none is there. It may have gone on since.
+// The session that was imported from a file of this identity, or the one of this name: the oldest of several that
+// have their caches, or of all if none has. nullopt if none is there. It may have gone on since.
 std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,
                                             const std::string& name = {});
 

@@ -22,12 +22,29 @@ bool is_given_export(const std::vector<std::string>& files)
     return true;
 }
 
+namespace {
+
+std::filesystem::path model_of(const CommonOptions& options)
+{
+    return options.given(Setting::Model) ? storage::find_model(options.model) : std::filesystem::path();
+}
+
+} // namespace
+
 storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
                                         const CommonOptions& options)
 {
-    const bool names_model = options.given(Setting::Model);
-    return storage::open_export(store, file, session,
-                                names_model ? storage::find_model(options.model) : std::filesystem::path());
+    return storage::open_export(store, file, session, model_of(options));
+}
+
+std::optional<std::string> session_known_from(const std::string& database, const std::string& file,
+                                              const std::string& session, const CommonOptions& options)
+try {
+    const auto store = storage::open_store(database, storage::Database::Access::Read);
+    const auto found = storage::find_opened_export(*store, file, session, model_of(options));
+    return found && found->model ? std::optional(found->session.name) : std::nullopt;
+} catch (const Error&) {
+    return std::nullopt; // whoever writes says what is wrong
 }
 
 void tell_import(const std::string& file, const std::string& session, bool events, Console& console)

@@ -1,6 +1,7 @@
 // An exported session that is given to a command in the place of a document.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ storage::OpenedExport open_given_export(storage::Store& store, const std::string
 // Error (Failed, PAL-SNAP-02) if its model is not used; the session is imported then.
 std::string session_of_export(storage::Store& store, const std::string& file, const std::string& session,
                               const CommonOptions& options, Console& console);
+// The name of the session that was imported from the file before and can go on with its cache, found by a reader,
+// so that nobody who writes to the database is waited for. `database`: as for open_store. nullopt: there is none,
+// or the database cannot be read.
+std::optional<std::string> session_known_from(const std::string& database, const std::string& file,
+                                              const std::string& session, const CommonOptions& options);
 void tell_import(const std::string& file, const std::string& session, bool events, Console& console);
 
 } // namespace palimpsest::app

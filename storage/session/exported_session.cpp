@@ -56,6 +56,20 @@ std::optional<fs::path> model_for(Store& store, const SessionInfo& session, cons
     return place ? place : model_of_others(store.conversations, session.model);
 }
 
+// As find_opened_export. One of this name without its cache is used all the same: the name is taken.
+std::optional<OpenedExport> find_opened(Store& store, ExportFile& exported, const std::string& identity,
+                                        const std::string& name, const fs::path& model)
+{
+    const auto found = imported_session(store.database, identity, name);
+    if (!found) return std::nullopt;
+    const bool has_lost_its_cache =
+        store.snapshots.of(found->id).empty() && ExportContents::of(exported).cache_bytes > 0;
+    if (has_lost_its_cache && name.empty()) return std::nullopt;
+    return OpenedExport{.session = *found,
+                        .is_new = false,
+                        .model = model_for(store, *found, SessionSettings(*found).model, model)};
+}
+
 } // namespace
 
 bool needs_rounding(Store& store, const SessionInfo& session, SnapshotForm form)
@@ -85,6 +99,13 @@ void export_rounded(Store& store, const SessionInfo& session, const fs::path& fi
     export_session(store.database, session.id, file, ExportedState{state, form});
 }
 
+std::optional<OpenedExport> find_opened_export(Store& store, const fs::path& file, const std::string& name,
+                                               const fs::path& model)
+{
+    ExportFile exported(file);
+    return find_opened(store, exported, exported.identity(), name, model);
+}
+
 OpenedExport open_export(Store& store, const fs::path& file, const std::string& name, const fs::path& model)
 {
     std::error_code unknown;
@@ -93,10 +114,7 @@ OpenedExport open_export(Store& store, const fs::path& file, const std::string& 
                     Text("it is the database itself, not an exported session"), Text(Step::ExportSession));
     ExportFile exported(file);
     const std::string identity = exported.identity();
-    if (const auto found = imported_session(store.database, identity, name))
-        return {.session = *found,
-                .is_new = false,
-                .model = model_for(store, *found, SessionSettings(*found).model, model)};
+    if (const auto found = find_opened(store, exported, identity, name, model)) return *found;
     // A folder in the file is of another machine, or of someone who wants this one to look there.
     const fs::path name_of_model =
         ExportFile::guarded([&] { return fs::path(SessionSettings(exported.session()).model).filename(); });

@@ -28,7 +28,15 @@ struct OpenedExport {
     std::optional<std::filesystem::path> model; // nullopt: its model is not here, and only its text can be used
 };
 
-// Imports an exported file, or finds the session that was imported from it. `name`: empty: as in the file, with a
+// The session that was imported from the file before, if it is as it should be used: it has its cache, or the file
+// has none. `name`: only the one of this name; empty: any. `model`: as for open_export. Changes nothing, and throws
+// as open_export.
+std::optional<OpenedExport> find_opened_export(Store& store, const std::filesystem::path& file,
+                                               const std::string& name = {},
+                                               const std::filesystem::path& model = {});
+
+// Imports an exported file, or finds the session that was imported from it. One that has lost its cache since stays
+// as it is, and the file is imported again. `name`: empty: as in the file, with a
 // number if that name is taken. `model`: the file of the only model to be considered; empty: any on this machine.
 // Throws Error as ExportFile and import_session; then nothing changes.
 OpenedExport open_export(Store& store, const std::filesystem::path& file, const std::string& name = {},

@@ -212,14 +212,15 @@ class StoredSessionTest(SessionTest):
         self.run_command("library", "add", self.book, *SMALL[:2])
         for command in (["sessions", "export", "one"], ["sessions", "transcript", "one", "-o"], ["library", "export", "book"]):
             made = os.path.join(self.folder, command[0] + command[1])
-            names = [made + ending for ending in (".part-abcdef", ".part-abcdef.db", ".part-abcdef.db-wal", ".part-ghijkl",
-                                                  ".backup", ".part-mine.txt")]
+            part = ".palimpsest-part-"
+            names = [made + ending for ending in (part + "abcdef", part + "abcdef.db", part + "abcdef.db-wal", part + "ghijkl",
+                                                  ".backup", ".part-abcdef", part + "mine.txt")]
             for name in names:
                 self.file(os.path.basename(name), "")
             with open(names[3]) as living:
                 fcntl.flock(living, fcntl.LOCK_EX)
                 self.run_command(*command, made)
-            self.assertEqual([os.path.exists(name) for name in names], [False] * 3 + [True] * 3, command)
+            self.assertEqual([os.path.exists(name) for name in names], [False] * 3 + [True] * 4, command)
 
     def test_a_database_without_damage_is_not_replaced_unasked(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
@@ -391,6 +392,51 @@ class StoredSessionTest(SessionTest):
         self.assertEqual(self.document("sessions", "list")["sessions"], [])
         with open(os.path.join(self.folder, "palimpsest", "palimpsest.db"), "rb") as file:
             self.assertNotIn(b"who?", file.read())
+
+    def test_an_export_is_read_anew_where_its_cache_cannot_be_used_and_a_refusal_leaves_nothing(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        exported = os.path.join(self.folder, "one.palimpsest")
+        self.run_command("sessions", "export", "one", exported)
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        names = lambda: sorted(s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"])
+        read = ["read", exported, *elsewhere, "--session"]
+        self.fails(2, "PAL-POLICY-01", *read, "bad", "--model", MODEL, "--policy", "no-such-policy")
+        self.assertEqual(names(), [])
+        other = self.run_command(*read, "other", "--model", MODEL, "--budget", "48", "--chunk", "16")
+        self.assertIn("its text is read anew", other.stderr.decode())
+        self.assertEqual(names(), ["one", "other"])
+        shown = self.document("sessions", "show", "other", *elsewhere)
+        self.assertEqual(shown["tokens"], self.document("sessions", "show", "one")["tokens"])
+        self.fails(2, "PAL-POLICY-01", *read, "bad", "--model", MODEL, "--policy", "no-such-policy")
+        self.assertEqual(names(), ["one", "other"])
+        same = self.run_command(*read, "same", "--model", MODEL, *SMALL[2:])
+        self.assertNotIn("anew", same.stderr.decode())
+        self.assertEqual(names(), ["one", "other", "same"])
+
+    def test_a_question_to_an_export_that_was_imported_waits_for_no_writer(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        exported = os.path.join(self.folder, "one.palimpsest")
+        self.run_command("sessions", "export", "one", exported)
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        self.run_command("sessions", "import", exported, *elsewhere)
+        owner = self.start("chat", "--session", "two", *SMALL, *elsewhere, "--max-tokens", "8", "--events")
+        owner.stdin.write(b"hello\n")
+        owner.stdin.flush()
+        while json.loads(owner.stderr.readline())["event"] != "checkpoint":
+            pass
+        self.run_command("ask", exported, "who?", "--model", MODEL, "--max-tokens", "4", *elsewhere)
+        self.assertIsNone(owner.poll())
+        owner.communicate(timeout=PATIENCE)
+        self.assertEqual(owner.returncode, 0)
+
+    def test_an_export_is_shown_beside_a_damaged_database(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        exported = os.path.join(self.folder, "one.palimpsest")
+        self.run_command("sessions", "export", "one", exported)
+        damaged = os.path.join(self.folder, "damaged.db")
+        with open(damaged, "wb") as file:
+            file.write(b"SQLite format 3\0" + b"x" * 8192)
+        self.assertEqual(self.document("sessions", "show", exported, "--db", damaged)["name"], "one")
 
     def test_transcripts_are_written_in_three_formats_without_markup_of_messages(self):
         foreign = "Who? <script>alert(1)</script> [x](javascript:alert(2)) ]]> & \u202ereversed"

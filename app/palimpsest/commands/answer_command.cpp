@@ -100,6 +100,10 @@ void AnswerCommand::take_export(const std::string& file, Console& console)
     if (common_.no_save)
         throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
                     Text("an exported session is imported to be asked"), Text("leave out {0}", Setting::NoSave));
+    if (const auto known = session_known_from(database_, file, session_, common_)) {
+        session_ = *known;
+        return;
+    }
     const auto store = storage::open_store(database_, storage::Database::Access::Write, console.stop);
     session_ = session_of_export(*store, file, session_, common_, console);
 }

@@ -1,6 +1,9 @@
 // `read`: feeds documents into a named session; resumes a reading that was stopped.
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
@@ -27,6 +30,7 @@ using storage::check_complete;
 using storage::costs_json;
 using storage::Coverage;
 using storage::Documents;
+using storage::documents_in;
 using storage::memory_json;
 using storage::model_json;
 using storage::name_of;
@@ -99,13 +103,19 @@ public:
         const Documents documents = is_export ? Documents() : open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         std::vector<int64_t> stored;
-        if (is_export) stored = documents_to_read(*store, console);
         for (const std::string& name : documents_)
             stored.push_back(library_document(store->library, name).id);
         options_.choice = common_;
         if (notes_) options_.notes = NoteMode::Always;
         ConsoleListener listener(console, common_.events);
-        StoredSession session(*store, session_, options_, listener);
+        std::unique_ptr<StoredSession> opened;
+        if (is_export) {
+            auto [going_on, text] = open_export(*store, listener, console);
+            opened = std::move(going_on);
+            stored.insert(stored.begin(), text.begin(), text.end());
+        }
+        if (!opened) opened = std::make_unique<StoredSession>(*store, session_, options_, listener);
+        StoredSession& session = *opened;
         for (const auto& document : documents)
             session.read(*document, document != documents.back() || !stored.empty());
         if (!stored.empty()) session.read_stored(stored);
@@ -141,21 +151,63 @@ public:
     }
 
 private:
-    // The documents of an exported session that are read: none if the session itself can go on under the name of
-    // --session, which then is imported under it.
-    std::vector<int64_t> documents_to_read(storage::Store& store, Console& console) const
+    // The session of --session if the exported session goes on as it; otherwise the documents whose text is read
+    // into it, of the session under which the file is stored here.
+    struct Opened {
+        std::unique_ptr<StoredSession> session;
+        std::vector<int64_t> documents;
+    };
+
+    // What is refused leaves no import behind.
+    Opened open_export(storage::Store& store, ConsoleListener& listener, Console& console) const
     {
-        const bool is_stored = store.conversations.find(session_).has_value();
-        if (!is_stored) store.conversations.check_name(session_);
-        const auto opened = open_given_export(store, files_[0], "", common_);
-        const int64_t found = opened.session.id;
-        const bool goes_on = opened.model && !is_stored;
-        if (goes_on && !opened.is_new) storage::fork_session(store, opened.session.name, session_);
-        if (goes_on && opened.is_new) store.conversations.rename(found, session_);
-        if (opened.is_new)
-            tell_import(files_[0], goes_on ? session_ : opened.session.name, common_.events, console);
-        if (goes_on || opened.session.name == session_) return {};
-        return storage::documents_in(storage::SessionStream(store.conversations.stream(found)));
+        const bool is_there = store.conversations.find(session_).has_value();
+        if (!is_there) store.conversations.check_name(session_);
+        const auto imported = open_given_export(store, files_[0], "", common_);
+        try {
+            if (imported.session.name == session_) return {};
+            if (imported.model && !is_there)
+                if (auto session = going_on(store, imported, listener, console)) return {std::move(session), {}};
+            Opened opened{std::make_unique<StoredSession>(store, session_, options_, listener),
+                          documents_in(storage::SessionStream(store.conversations.stream(imported.session.id)))};
+            if (imported.is_new) tell_import(files_[0], imported.session.name, common_.events, console);
+            return opened;
+        } catch (...) {
+            if (imported.is_new) store.conversations.take_back(imported.session.id);
+            throw;
+        }
+    }
+
+    // The imported session under the name of --session, or a copy of the one that was imported before. Null if it
+    // was begun with other options than those that are given.
+    std::unique_ptr<StoredSession> going_on(storage::Store& store, const storage::OpenedExport& imported,
+                                            ConsoleListener& listener, Console& console) const
+    {
+        const std::string own_name = imported.session.name;
+        if (imported.is_new)
+            store.conversations.rename(imported.session.id, session_);
+        else
+            storage::fork_session(store, own_name, session_);
+        const auto undo = [&] {
+            if (imported.is_new)
+                store.conversations.rename(imported.session.id, own_name);
+            else
+                store.conversations.take_back(store.conversations.get(session_).id);
+        };
+        try {
+            auto session = std::make_unique<StoredSession>(store, session_, options_, listener);
+            if (imported.is_new) tell_import(files_[0], session_, common_.events, console);
+            return session;
+        } catch (const Error& error) {
+            undo();
+            if (error.code() != ErrorCode::SettingsDiffer) throw;
+            write_note(console, common_.events,
+                       Text("its cache is not used, because {0}: its text is read anew", error.text()));
+            return nullptr;
+        } catch (...) {
+            undo();
+            throw;
+        }
     }
 
     CLI::App* command_ = nullptr;

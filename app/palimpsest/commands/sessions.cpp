@@ -168,8 +168,8 @@ private:
         try {
             auto store = open(Access::Read);
             if (store->conversations.find(name_)) return store;
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::DatabaseNotFound) throw;
+        } catch (const Error&) {
+            // There is no database, or a damaged one: the file needs none.
         }
         const std::string file = std::exchange(name_, storage::ExportFile(name_).session().name);
         return std::make_unique<Store>(file, Access::Immutable, storage::CheckLimit());

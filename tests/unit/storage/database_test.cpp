@@ -310,6 +310,7 @@ TEST_CASE("pins are set as a whole, copied with their session and carried to ano
     const int64_t id = conversations.create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
     const std::vector<Pin> pins{{.first = 40, .last = 42, .since = 100, .label = "the name"},
                                 {.first = 3, .last = 9}};
+    scratch->sql().exec("INSERT INTO stream(session, idx, tokens, ids) SELECT id, 0, 100, X'' FROM sessions");
     conversations.set_pins(id, std::vector<Pin>{{.first = 1, .last = 2}});
     scratch->transaction([&] { conversations.set_pins(id, pins); });
     const int64_t copy = conversations.fork(id, "copy");

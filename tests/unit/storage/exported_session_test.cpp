@@ -161,6 +161,26 @@ TEST_CASE("a file is imported once, and its session is found again after it has 
           }) == 1); // SQLite has made no file for it
 }
 
+TEST_CASE("a file is imported again where its session has lost its cache since")
+{
+    Gift gift(options());
+    gift.write();
+    BookSession elsewhere;
+    elsewhere.open("another");
+    const auto first = open_export(elsewhere.store(), gift.file());
+    elsewhere.store().snapshots.remove_all(first.session.id);
+    CHECK_FALSE(find_opened_export(elsewhere.store(), gift.file()));
+    const auto second = open_export(elsewhere.store(), gift.file());
+    CHECK(second.is_new);
+    CHECK(second.session.id != first.session.id);
+    const auto third = find_opened_export(elsewhere.store(), gift.file());
+    REQUIRE(third);
+    CHECK(third->session.id == second.session.id);
+    CHECK(find_opened_export(elsewhere.store(), gift.file(), first.session.name)); // asked for by its name
+    elsewhere.store().conversations.take_back(second.session.id);
+    CHECK(elsewhere.store().library.list().size() == 1); // the first has it
+}
+
 TEST_CASE("headings of a document from elsewhere do not become those of another with the same text")
 {
     Gift gift(options());
@@ -280,6 +300,23 @@ TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and ch
     {
         change(gift.file(), "UPDATE messages SET text = text || '.'");
         CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a message of nobody")
+    {
+        change(gift.file(), "UPDATE messages SET role = 7");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a pin beyond the text")
+    {
+        change(gift.file(), "INSERT INTO pins(session, first, last) SELECT id, 1, 99999999 FROM sessions");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a record of what faded that does not match its checksum")
+    {
+        change(gift.file(),
+               "INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) SELECT id, 99, 0, 12, 1, "
+               "zeroblob(12) FROM sessions");
+        CHECK_FALSE(refused().empty());
     }
     SECTION("a name that is not text")
     {
