@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/reader/anchored_boxes.h"
 #include "app/reader/archive_link.h"
 #include "app/reader/docx_styles.h"
 #include "app/reader/office_writer.h"
@@ -127,7 +128,7 @@ private:
         if (is_left_out(name) || (name == "r" && styles_.is_hidden(node))) return false;
         if (name == "tc" && continues_nothing(node)) return false;
         if (name == "txbxContent" && !open_.empty()) {
-            boxes_.push_back(node);
+            boxes_.add(node);
             return false;
         }
         if (name == "p")
@@ -178,18 +179,7 @@ private:
         if (open_.empty()) return;
         writer_.write(open_.back());
         open_.pop_back();
-        if (open_.empty() && !is_in_box_) walk_boxes();
-    }
-
-    // Writes the text boxes that are anchored in the paragraph, behind it. A box that is inside another box is
-    // written after the outer one.
-    void walk_boxes()
-    {
-        is_in_box_ = true;
-        for (size_t i = 0; i < boxes_.size(); ++i)
-            run(pugi::xml_node(boxes_[i]));
-        boxes_.clear();
-        is_in_box_ = false;
+        if (open_.empty()) boxes_.walk([this](const pugi::xml_node& box) { run(box); });
     }
 
     void add(std::string_view text)
@@ -221,8 +211,7 @@ private:
     const Notes& endnotes_;
     OfficeWriter& writer_;
     std::vector<Paragraph> open_;
-    std::vector<pugi::xml_node> boxes_; // of the paragraph that is open
-    bool is_in_box_ = false;
+    AnchoredBoxes boxes_;
     std::string list_; // that the last item with a marker was in
     bool has_other_files_ = false;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/reader/anchored_boxes.h"
 #include "app/reader/list_numbers.h"
 #include "app/reader/number.h"
 #include "app/reader/odt_styles.h"
@@ -126,7 +127,7 @@ private:
         const std::string_view name = local_name(node);
         if (is_left_out(node)) return false;
         if (!open_.empty() && is_drawn(node)) {
-            if (!is_hidden()) boxes_.push_back(node);
+            if (!is_hidden()) boxes_.add(node);
             return false;
         }
         if (name == "p" || name == "h")
@@ -192,18 +193,7 @@ private:
         hidden_.pop_back();
         writer_.write(open_.back());
         open_.pop_back();
-        if (open_.empty() && !is_in_box_) walk_boxes();
-    }
-
-    // Writes the text boxes and captions that are anchored in the paragraph, behind it. A box that is inside
-    // another box is written after the outer one.
-    void walk_boxes()
-    {
-        is_in_box_ = true;
-        for (size_t i = 0; i < boxes_.size(); ++i)
-            run(pugi::xml_node(boxes_[i]));
-        boxes_.clear();
-        is_in_box_ = false;
+        if (open_.empty()) boxes_.walk([this](const pugi::xml_node& box) { run(box); });
     }
 
     void begin_hidden(const pugi::xml_node& node, std::string_view family)
@@ -287,9 +277,8 @@ private:
     const OdtStyles& styles_;
     OfficeWriter& writer_;
     std::vector<Paragraph> open_;
-    std::vector<bool> hidden_;          // of every paragraph and span that is open
-    std::vector<pugi::xml_node> boxes_; // that are drawn beside the paragraph that is open
-    bool is_in_box_ = false;
+    std::vector<bool> hidden_; // of every paragraph and span that is open
+    AnchoredBoxes boxes_;      // and captions
     std::vector<List> lists_;
     std::string marker_;                                         // of the item that is open, for its first text
     std::map<std::pair<std::string, size_t>, int> last_numbers_; // by list style and level
