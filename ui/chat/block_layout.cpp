@@ -140,6 +140,7 @@ void MessageLayout::lay(size_t p, size_t b)
     laid.boxes.clear();
     laid.laid = true;
     laid.height = 0;
+    laid.reads_leftwards = false;
     const double x = indent_of(laid.block);
     const double width = std::max<double>(width_ - x, 6 * style_->character);
     switch (laid.block.kind) {
@@ -159,7 +160,8 @@ void MessageLayout::lay(size_t p, size_t b)
         font.setBold(true);
     }
     if (laid.block.kind == Block::Kind::Note) font.setItalic(true);
-    lay_inline(laid, laid.block.texts[0], font, x, 0, width, Qt::AlignLeft, 0);
+    laid.reads_leftwards = laid.block.texts[0].text.isRightToLeft();
+    lay_inline(laid, laid.block.texts[0], font, laid.reads_leftwards ? 0 : x, 0, width, Qt::AlignLeft, 0);
 }
 
 } // namespace palimpsest::ui

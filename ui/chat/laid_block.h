@@ -27,6 +27,7 @@ struct LaidBlock {
     size_t ordinal = 0, first_piece = 0; // number of this piece of its text; block of the first piece
     int y = 0, height = 0;               // y from the part's top; the gap above is not in `height`
     bool laid = false;
+    bool reads_leftwards = false; // list markers, quote bars and the indentation are at the right
     std::vector<LaidBox> boxes;
     QRectF frame;
     std::vector<double> columns, rows; // grid lines of a table, including both edges

@@ -32,17 +32,21 @@ QRectF MessageLayout::copy_rect(const LaidBlock& laid) const
 void MessageLayout::paint_around(QPainter& painter, const LaidBlock& laid, double y) const
 {
     const std::vector<Around>& around = laid.block.around;
+    const auto placed = [&](double x, double width, double height) {
+        return QRectF(laid.reads_leftwards ? width_ - x - width : x, y, width, height);
+    };
+    const int direction = laid.reads_leftwards ? Qt::TextForceRightToLeft : 0; // which mirrors AlignRight, too
     for (size_t i = 0; i < around.size() && i < deepest_indent; ++i) {
         const double x = static_cast<double>(i) * style_->indent;
         if (around[i].quote) {
             const double bar = std::max(2.0, style_->padding / 4.0);
-            painter.fillRect(QRectF(x + style_->indent * 0.35, y, bar, laid.height), style_->line);
+            painter.fillRect(placed(x + style_->indent * 0.35, bar, laid.height), style_->line);
         } else if (!around[i].marker.isEmpty()) {
             painter.setFont(style_->font);
             painter.setPen(style_->quiet);
             painter.drawText(
-                QRectF(x - style_->indent, y, 2 * style_->indent - style_->padding * 0.7, style_->line_height),
-                Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, around[i].marker);
+                placed(x - style_->indent, 2 * style_->indent - style_->padding * 0.7, style_->line_height),
+                Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip | direction, around[i].marker);
         }
     }
 }

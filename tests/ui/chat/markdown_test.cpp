@@ -1,5 +1,7 @@
 // Markdown is parsed into the expected blocks, without anything that hides, loads or runs. A growing text always
 // gives the same blocks as the whole text parsed at once.
+#include <QImage>
+#include <QPainter>
 #include <QRandomGenerator>
 #include <QTest>
 
@@ -94,6 +96,7 @@ private Q_SLOTS:
     void a_growing_text_gives_the_blocks_of_the_whole_text();
     void a_growing_text_lays_out_only_new_blocks();
     void a_selection_gives_its_text_and_its_source();
+    void bars_and_markers_of_right_to_left_text_are_at_the_right();
 };
 
 void MarkdownTest::markdown_is_parsed_into_the_expected_blocks_data()
@@ -243,6 +246,39 @@ void MarkdownTest::a_selection_gives_its_text_and_its_source()
     QCOMPARE(layout.source_between({0, 1, 5}, {0, 1, 9}), QStringLiteral("Some *text* here.\n"));
     QCOMPARE(layout.source_between({0, 2, 1}, {0, 3, 1}), QStringLiteral("- one\n- two\n"));
     QCOMPARE(layout.code_at({1, 0, 0}), QStringLiteral("int x;\n"));
+}
+
+void MarkdownTest::bars_and_markers_of_right_to_left_text_are_at_the_right()
+{
+    const MessageStyle style = MessageStyle::of(QFont(), QPalette());
+    const int width = 600;
+    const auto painted = [&](const QString& source) {
+        MessageLayout layout;
+        layout.set_geometry(style, width);
+        layout.set_text(source, Message::Format::Markdown);
+        int moved = 0;
+        layout.lay_out(0, 1 << 24, QDeadlineTimer(QDeadlineTimer::Forever), &moved);
+        QImage image(width, layout.height(), QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        layout.paint(painter, 0, image.height(), nullptr);
+        return image;
+    };
+    const auto has_ink = [&](const QImage& image, int left, int right) {
+        for (int x = left; x < right; ++x)
+            for (int y = 0; y < image.height(); ++y)
+                if (image.pixel(x, y) != qRgb(255, 255, 255)) return true;
+        return false;
+    };
+    const auto indent = static_cast<int>(style.indent);
+    for (const char* begin : {"> ", "- ", "7. "}) {
+        const QImage leftwards = painted(QString(begin) + QString::fromUtf8("\u05e1\u05e4\u05e8"));
+        QVERIFY(!has_ink(leftwards, 0, width / 2));
+        QVERIFY(has_ink(leftwards, width - indent, width));
+        const QImage rightwards = painted(QString(begin) + "sea");
+        QVERIFY(has_ink(rightwards, 0, indent));
+        QVERIFY(!has_ink(rightwards, width / 2, width));
+    }
 }
 
 QTEST_MAIN(MarkdownTest)
