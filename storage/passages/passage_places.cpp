@@ -1,5 +1,6 @@
 #include "storage/passages/passage_places.h"
 
+#include "engine/text/unicode/visible_text.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/printable.h"
 
@@ -41,13 +42,19 @@ const Page* PassagePlaces::page(const StoredPassage& passage)
     return page_of_token(*pages, passage.first_token);
 }
 
+std::string PassagePlaces::shown(const std::string& title) const
+{
+    std::string text = printable(title);
+    return for_people_ ? engine::isolated(std::move(text)) : text;
+}
+
 Text PassagePlaces::sentence(const StoredPassage& passage, bool with_title)
 {
-    const std::string document = printable(title(passage.document)), first = format_count(passage.first_token),
+    const std::string document = shown(title(passage.document)), first = format_count(passage.first_token),
                       last = format_count(passage.end_token - 1);
     const Section* in = section(passage);
     const Page* on = page(passage);
-    const std::string heading = in ? printable(in->title) : "", label = on ? printable(on->label) : "";
+    const std::string heading = in ? shown(in->title) : "", label = on ? shown(on->label) : "";
     if (in && with_title)
         return on ? Text("{0}, {1}, page {2}, tokens {3} to {4}", document, heading, label, first, last)
                   : Text("{0}, {1}, tokens {2} to {3}", document, heading, first, last);

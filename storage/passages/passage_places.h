@@ -16,7 +16,11 @@ namespace palimpsest::storage {
 // Remembers what it has read from the database.
 class PassagePlaces {
 public:
-    explicit PassagePlaces(Library& library) : library_(library) {}
+    // `for_people`: sentences isolate right-to-left titles, so that these reorder nothing around them. A program
+    // that reads the sentences would take the marks for a part of the title.
+    explicit PassagePlaces(Library& library, bool for_people = false) : library_(library), for_people_(for_people)
+    {
+    }
 
     const std::string& title(int64_t document);
     // Null before the first section.
@@ -38,8 +42,10 @@ private:
         std::optional<std::vector<Page>> pages{}; // read when they are asked for
     };
     Structure& of(int64_t document);
+    std::string shown(const std::string& title) const; // in a sentence
 
     Library& library_;
+    bool for_people_;
     std::map<int64_t, Structure> known_;
 };
 

@@ -8,7 +8,7 @@ import sqlite3
 import unittest
 
 from patience import PATIENCE
-from session_harness import MODEL, SMALL, SessionTest, run, text
+from session_harness import MODEL, SMALL, SessionTest, Terminal, run, text
 
 WITH_MODEL = ["--model", MODEL]
 
@@ -89,6 +89,16 @@ class LibraryTest(SessionTest):
             self.assertEqual(written.read(), content)
         self.fails(1, "PAL-DISK-03", "library", "export", "chapter 2", target)
         self.assertEqual(self.run_command("library", "export", "chapter 2", "-").stdout, content)
+
+    def test_right_to_left_titles_reorder_nothing_around_them_on_a_terminal(self):
+        title = "\u05e1\u05e4\u05e8"
+        self.write(title + ".txt", "the zebra of the lamp\n")
+        self.library("add", os.path.join(self.books, title + ".txt"), *WITH_MODEL)
+        for command in (["find"], ["library", "search"]):
+            self.assertTrue(self.run_command(*command, "zebra").stdout.decode().startswith(title + ", tokens 0 to "))
+            terminal = Terminal(self.environment, *command, "zebra")
+            terminal.wait_for(f"\u2068{title}\u2069, tokens 0 to ".encode())
+            terminal.end_with(0)
 
     def test_messages_are_searched_with_the_documents(self):
         self.run_command("chat", "--session", "talk", *SMALL, "--max-tokens", "4", stdin=b"where is the zebra?\n")

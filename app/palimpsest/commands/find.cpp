@@ -68,7 +68,7 @@ public:
         require_going_on(console);
         if (common_.rank_seconds > 0) hits = ranked(std::move(hits), console);
         const auto chosen = storage::choose_passages(hits, tokens_);
-        PassagePlaces places(store_->library);
+        PassagePlaces places(store_->library, console.out_is_terminal);
         if (json_) return print_json(documents, chosen, places, console);
         for (const PassageHit& hit : chosen)
             print(hit.passage, places, console);

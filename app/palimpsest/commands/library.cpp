@@ -277,7 +277,7 @@ private:
         if (!hits) throw storage::Interrupted{Text("stopped before anything was printed")};
         const FoundMessages messages = found_messages(*store, query, console.stop);
         if (common_.json) return print_json(*store, *hits, messages, console);
-        storage::PassagePlaces places(store->library);
+        storage::PassagePlaces places(store->library, console.out_is_terminal);
         for (const storage::TextHit& hit : hits->best)
             console.out << console.wording.of(places.sentence(hit.passage)) << ":\n" << trimmed(hit.text) << "\n\n";
         for (const MessageHit& hit : messages.first)
