@@ -1,5 +1,6 @@
 #include "ui/document/go_to_dialog.h"
 #include "ui/base/clear_button.h"
+#include "ui/base/place_text.h"
 #include "ui/base/quantity.h"
 
 #include <QAbstractListModel>
@@ -17,12 +18,18 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr int token_role = Qt::UserRole;
+constexpr int deepest_indent = 6;
 
 class HeadingModel : public QAbstractListModel {
 public:
-    HeadingModel(std::vector<Heading> headings, QObject* parent)
-        : QAbstractListModel(parent), headings_(std::move(headings))
+    HeadingModel(const TextOutline& outline, QObject* parent)
+        : QAbstractListModel(parent), headings_(outline.headings)
     {
+        for (const Heading& heading : headings_) {
+            const PageStart* page = outline.page_of(heading.token);
+            places_ << place_text(heading.title.isEmpty() ? no_title() : heading.title,
+                                  page ? page->label : QString());
+        }
     }
 
     int rowCount(const QModelIndex& parent) const override
@@ -36,8 +43,9 @@ public:
         const auto number = count_text(heading.token);
         switch (role) {
         case Qt::DisplayRole:
-            return heading.title.isEmpty() ? QCoreApplication::translate("palimpsest::ui::GoToDialog", "(no title)")
-                                           : heading.title;
+            return QString(2 * std::min(heading.level, deepest_indent), QChar::Nbsp) + places_[index.row()];
+        case Qt::AccessibleTextRole:
+            return places_[index.row()];
         case Qt::ToolTipRole:
             return QCoreApplication::translate("palimpsest::ui::GoToDialog", "from token %1").arg(number);
         case token_role:
@@ -48,7 +56,10 @@ public:
     }
 
 private:
+    static QString no_title() { return QCoreApplication::translate("palimpsest::ui::GoToDialog", "(no title)"); }
+
     std::vector<Heading> headings_;
+    QStringList places_; // of the headings, with their pages
 };
 
 std::optional<uint64_t> token_number(const QString& text, uint64_t tokens)
@@ -77,7 +88,7 @@ GoToDialog::GoToDialog(const TextOutline& outline, uint64_t here, QWidget* paren
     list_->setAccessibleName(tr("Chapters"));
     list_->setUniformItemSizes(true);
     list_->setTextElideMode(Qt::ElideMiddle);
-    shown_->setSourceModel(new HeadingModel(outline.headings, shown_));
+    shown_->setSourceModel(new HeadingModel(outline, shown_));
     shown_->setFilterCaseSensitivity(Qt::CaseInsensitive);
     list_->setModel(shown_);
     const auto after = std::ranges::upper_bound(outline.headings, here, {}, &Heading::token);

@@ -86,10 +86,11 @@ TextOutline outline_of(const SessionFacts& facts, uint64_t tokens_seen)
         const QString title = visible_text(text_of(document.info.title)).simplified();
         outline.parts.push_back(
             {.range = document.range, .kind = PartKind::Document, .id = document.info.id, .title = title});
-        outline.headings.push_back({title, document.range.first});
+        outline.headings.push_back({.title = title, .token = document.range.first});
         for (const storage::Section& section : document.sections)
-            outline.headings.push_back(
-                {visible_text(text_of(section.title)).simplified(), document.range.first + section.first_token});
+            outline.headings.push_back({.title = visible_text(text_of(section.title)).simplified(),
+                                        .token = document.range.first + section.first_token,
+                                        .level = std::max(1, section.level)});
     }
     for (const Turn& turn : facts.turns)
         outline.parts.push_back({.range = turn.range,

@@ -22,6 +22,7 @@ struct TextPart {
 struct Heading {
     QString title;
     uint64_t token = 0; // stream index
+    int level = 0;      // 0: the title of a document; 1: a section that is not within another
     bool operator==(const Heading&) const = default;
 };
 

@@ -12,6 +12,7 @@
 namespace palimpsest::ui {
 namespace {
 
+constexpr int deepest_level = 6;
 constexpr int longest_line = 90; // average characters: longer lines are hard to read
 
 QFont title_font(const QFont& font)
@@ -23,7 +24,7 @@ QFont title_font(const QFont& font)
 
 // Where the parts of a row are, for a layout from left to right.
 struct RowPlaces {
-    RowPlaces(const QStyleOptionViewItem& option, bool has_note)
+    RowPlaces(const QStyleOptionViewItem& option, int level, bool has_note)
     {
         const QFontMetrics metrics(option.font), title_metrics(title_font(option.font));
         gap = metrics.height() / 3;
@@ -31,7 +32,8 @@ struct RowPlaces {
         const int bar_width = std::max(4, metrics.height() / 2);
         bar = QRect(option.rect.left() + gap, option.rect.top() + gap / 2, bar_width,
                     option.rect.height() - gap / 2 * 2 - 1);
-        const int left = bar.right() + 1 + gap;
+        const int indent = metrics.height() * (std::clamp(level, 1, deepest_level) - 1);
+        const int left = bar.right() + 1 + gap + indent;
         const int width = std::max(1, option.rect.right() + 1 - gap - left);
         title = QRect(left, option.rect.top() + space, width, title_metrics.height());
         note_width = std::min(width, metrics.averageCharWidth() * longest_line);
@@ -47,6 +49,11 @@ struct RowPlaces {
 QString note_of(const QModelIndex& index)
 {
     return index.data(OutlineModel::NoteRole).toString();
+}
+
+int level_of(const QModelIndex& index)
+{
+    return index.data(OutlineModel::LevelRole).toInt();
 }
 
 // Returns the height of the text.
@@ -69,7 +76,7 @@ int lay_out(QTextLayout& layout, int width)
 QSize OutlineDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     const QString note = note_of(index);
-    const RowPlaces at(option, !note.isEmpty());
+    const RowPlaces at(option, level_of(index), !note.isEmpty());
     int height = at.height_without_note + at.note_gap;
     if (!note.isEmpty()) {
         QTextLayout layout(note, option.font);
@@ -82,7 +89,7 @@ QSize OutlineDelegate::sizeHint(const QStyleOptionViewItem& option, const QModel
 int OutlineDelegate::estimated_height(const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     const auto characters = static_cast<int>(note_of(index).size());
-    const RowPlaces at(option, characters > 0);
+    const RowPlaces at(option, level_of(index), characters > 0);
     if (characters == 0) return at.height_without_note;
     const QFontMetrics metrics(option.font);
     const int lines = 1 + characters * metrics.averageCharWidth() / at.note_width;
@@ -99,7 +106,7 @@ void OutlineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given
     const QColor text = option.palette.color(is_selected ? QPalette::HighlightedText : QPalette::Text);
     const QColor quiet = is_selected ? text : secondary_text(option.palette);
     const QString note = note_of(index);
-    const RowPlaces at(option, !note.isEmpty());
+    const RowPlaces at(option, level_of(index), !note.isEmpty());
     const auto mirrored = [&](const QRect& rect) {
         return QStyle::visualRect(option.direction, option.rect, rect);
     };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/policy/pins.h"
+#include "ui/base/place_text.h"
 #include "ui/base/quantity.h"
 
 namespace palimpsest::ui {
@@ -67,6 +68,8 @@ QVariant OutlineModel::data(const QModelIndex& index, int role) const
         const auto share = held(of);
         return share ? QVariant(*share) : QVariant();
     }
+    case LevelRole:
+        return of.level;
     case StateRole:
         return state(of);
     default:
@@ -98,7 +101,7 @@ QString OutlineModel::state(const OutlineRow& row) const
 
 QString OutlineModel::title(const OutlineRow& row) const
 {
-    const QString title = row.title.isEmpty() ? tr("(no title)") : row.title;
+    const QString title = place_text(row.title.isEmpty() ? tr("(no title)") : row.title, row.page);
     return row.part > 0 ? tr("%1, part %2 of %3")
                               .arg(title, count_text(static_cast<uint64_t>(row.part)),
                                    count_text(static_cast<uint64_t>(row.parts)))

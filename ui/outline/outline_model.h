@@ -18,6 +18,7 @@ public:
     enum Role {
         NoteRole = Qt::UserRole, // QString, with quotation marks if it is quoted; empty: none
         HeldRole,                // double, 0 to 1; invalid: nothing is known, or nothing of it was read
+        LevelRole,               // int, of the section; 1: not within another
         StateRole                // QString: "quoted · 61 % held"
     };
 

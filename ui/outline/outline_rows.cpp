@@ -55,7 +55,9 @@ private:
             if (stretch.section > section) break;
             if (stretch.section == section) stretches.push_back(stretch);
         }
-        OutlineRow row{.title = section < 0 ? title_ : title_of(section), .document = document_.info.id};
+        OutlineRow row{.title = section < 0 ? title_ : title_of(section),
+                       .level = section < 0 ? 1 : level_of(section),
+                       .document = document_.info.id};
         const size_t count = std::max<size_t>(stretches.size(), 1);
         uint64_t at = begin;
         for (size_t i = 0; i < count; ++i) {
@@ -63,6 +65,7 @@ private:
             row.part = count > 1 ? static_cast<int>(i) + 1 : 0;
             row.parts = static_cast<int>(count);
             row.range = {document_.range.first + at, document_.range.first + last};
+            row.page = page_of(at);
             if (!stretches.empty()) {
                 row.stretch = stretches[i].first_token;
                 row.noted_end = document_.range.first + stretches[i].end_token;
@@ -75,6 +78,17 @@ private:
     QString title_of(int64_t section) const
     {
         return visible_text(text_of(document_.sections[static_cast<size_t>(section)].title)).simplified();
+    }
+
+    int level_of(int64_t section) const
+    {
+        return std::max(1, document_.sections[static_cast<size_t>(section)].level);
+    }
+
+    QString page_of(uint64_t token) const
+    {
+        const storage::Page* page = storage::page_of_token(document_.pages, token);
+        return page ? text_of(page->label) : QString();
     }
 
     const DocumentPart& document_;

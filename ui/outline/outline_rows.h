@@ -19,6 +19,8 @@ struct OutlineRow {
 
     Kind kind = Kind::Section;
     QString title;                     // of the section; of the document before its first section
+    int level = 1;                     // 1: not within another section
+    QString page{};                    // label of the page it begins on; empty: none
     int part = 0;                      // of `parts`, from 1, if the section has several rows
     int parts = 1;                     // rows of the section
     StreamRange range{};               // in the stream

@@ -41,7 +41,7 @@ struct SyntheticText {
         outline.parts = {{.range = {0, 1}},
                          {.range = {1, tokens}, .kind = ui::PartKind::Document, .id = 1, .title = "Made up"}};
         for (uint64_t at = 1; at < tokens; at += 50'000)
-            outline.headings.push_back({QStringLiteral("Chapter %1").arg(at / 50'000), at});
+            outline.headings.push_back({.title = QStringLiteral("Chapter %1").arg(at / 50'000), .token = at});
         return outline;
     }
     std::shared_ptr<ui::TextSource> source() const;

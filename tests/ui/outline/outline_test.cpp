@@ -114,6 +114,7 @@ private Q_SLOTS:
     void a_document_without_passages_has_a_row_for_each_section();
     void rows_cover_their_document();
     void several_documents_have_their_titles();
+    void sections_show_their_page_and_are_indented_by_their_level();
     void a_note_appears_in_its_row();
     void rows_say_how_much_is_held();
     void the_header_counts_what_can_be_noted();
@@ -253,6 +254,18 @@ void OutlineTest::several_documents_have_their_titles()
     model().add_note(note_on(9, stretch(0, 390, 0), "Of the second."));
     QCOMPARE(model().row(1).note, QString());
     QCOMPARE(model().row(3).note, "Of the second.");
+}
+
+void OutlineTest::sections_show_their_page_and_are_indented_by_their_level()
+{
+    DocumentPart part = document(4, "Book", {10, 610}, {{"One", 0}, {"Within", 300}}, {});
+    part.sections[1].level = 2;
+    part.pages = {{.label = "xii", .first_token = 300}};
+    show(facts_with({part}));
+    QCOMPARE(model().index(0).data().toString(), "One");
+    QCOMPARE(model().index(1).data().toString(), "Within · page xii");
+    QCOMPARE(model().index(0).data(OutlineModel::LevelRole).toInt(), 1);
+    QCOMPARE(model().index(1).data(OutlineModel::LevelRole).toInt(), 2);
 }
 
 void OutlineTest::a_note_appears_in_its_row()
