@@ -159,6 +159,23 @@ class CompletionTest(unittest.TestCase):
         self.assert_completed("ask --session", "'Über: ", ACCENTED)
         self.assert_completed("ask", "--session=Ü", "--session=" + ACCENTED)
 
+    def test_stored_documents(self):
+        copy = os.path.join(self.subfolder("documents"), "documents.db")
+        shutil.copy(self.database, copy)
+        books = []
+        for folder, name in (("a", "The log: Amos.txt"), ("a", "Tides.txt"), ("b", "Tides.txt")):
+            os.makedirs(os.path.join(self.folder, "books", folder), exist_ok=True)
+            books.append(os.path.join(self.folder, "books", folder, name))
+            with open(books[-1], "w") as out:
+                out.write(f"what {folder} wrote of {name}\n")
+        environment = {**self.environment, "PALIMPSEST_DB": copy, "PALIMPSEST_MODEL": MODEL}
+        subprocess.run([PROGRAM, "library", "add", "--model", MODEL, *books], check=True, capture_output=True, env=environment)
+        names = subprocess.run([PROGRAM, "completions", "--names", "documents"], capture_output=True, check=True,
+                               env=environment).stdout.decode()
+        self.assertEqual(names, "4\tTides\n3\tTides\nThe log: Amos\t\nshort\t\n")
+        for command in ("library show", "library export", "library rm short", "read --session new --document"):
+            self.assert_completed(command, "'The l", "The log: Amos", PALIMPSEST_DB=copy)
+
     def test_models(self):
         self.assert_completed("models show", "Tin", "Tiny model")
         self.assert_completed("ask --model", "Tin", "Tiny model")

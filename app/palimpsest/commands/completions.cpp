@@ -20,7 +20,7 @@ public:
             "completions", "print the script with which a shell completes the arguments of this program");
         command_->add_option("SHELL", shell_, "bash, zsh or fish")->check(CLI::IsMember({"bash", "zsh", "fish"}));
         command_->add_option("--names", names_)
-            ->check(CLI::IsMember({"sessions", "models", "policies", "simd"}))
+            ->check(CLI::IsMember({"sessions", "documents", "models", "policies", "simd"}))
             ->group(""); // hides it in the help
         command_->add_option("--after", typed_)->group("");
         command_->add_option("--db", database_)->envname("PALIMPSEST_DB")->group("");

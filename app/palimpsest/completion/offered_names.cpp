@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd_target.h"
 #include "storage/models/model_finder.h"
 #include "storage/session/store.h"
-#include "storage/session_names.h"
+#include "storage/stored_names.h"
 
 namespace palimpsest::app {
 namespace {
@@ -19,12 +19,19 @@ bool can_be_offered(const OfferedName& offered)
     return offered.name.find_first_of("\t\n") == std::string::npos && visible(offered.name) == offered.name;
 }
 
+void add_stored(const std::vector<storage::StoredName>& stored, std::vector<OfferedName>& names)
+{
+    for (const storage::StoredName& of : stored)
+        names.push_back({of.name, of.meaning});
+}
+
 std::vector<OfferedName> all_names(const std::string& what, const std::string& database)
 {
     std::vector<OfferedName> names;
     if (what == "sessions")
-        for (const storage::SessionName& session : storage::session_names(storage::database_file(database)))
-            names.push_back({session.name, session.model});
+        add_stored(storage::session_names(storage::database_file(database)), names);
+    else if (what == "documents")
+        add_stored(storage::document_names(storage::database_file(database)), names);
     else if (what == "models")
         for (const storage::FoundModel& model :
              storage::find_models(storage::model_folders(), storage::FindDetail::Names).models)

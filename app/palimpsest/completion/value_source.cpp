@@ -32,7 +32,8 @@ const std::vector<Rule>& rules()
         return source;
     }();
     static const ValueSource any_file{ValueKind::Files}, sessions{ValueKind::Names, {"sessions"}},
-        policies{ValueKind::Names, {"policies"}}, models{ValueKind::Models};
+        stored{ValueKind::Names, {"documents"}}, policies{ValueKind::Names, {"policies"}},
+        models{ValueKind::Models};
     static const std::vector<Rule> all = {
         {"policies show", "NAME", policies},
         {"sessions export", "FILE", any_file},
@@ -41,6 +42,9 @@ const std::vector<Rule>& rules()
         {"sessions import", "--name", {}},
         {"", "NAME", sessions},
         {"", "MODEL", models},
+        {"", "DOCUMENT", stored},
+        {"", "--document", stored},
+        {"library export", "FILE", any_file},
         {"chat", "FILE", with_exports},
         {"read", "FILE", with_exports},
         {"summarize", "FILE", with_exports},
