@@ -71,9 +71,10 @@ class StoredSessionTest(SessionTest):
         self.run_command("read", self.book, "--session", "one", "--model", SHIPPED, "--budget", "64", "--chunk", "16",
                          "--snapshot", "q8")
         self.assertEqual((set(forms()), said()), ({"q8"}, "q8"))
-        chat("one")
+        self.assertEqual(chat("one")["form"], "q8")
         self.assertEqual((set(forms()), said()), ({"q8"}, "q8"))
-        chat("one", "--snapshot", "q4")
+        self.assertEqual(self.document("ask", "--session", "one", "who?", "--max-tokens", "4")["form"], "q8")
+        self.assertEqual(chat("one", "--snapshot", "q4")["form"], "q4")
         self.assertEqual((forms(), said()), (["q4", "q8"], "q4"))
         self.assertIn(b"rounded to q4", self.run_command("sessions", "show", "one").stdout)
         # Two sessions that go on from one rounded checkpoint say the same.

@@ -315,6 +315,7 @@ ordered_json AnswerCommand::json(const engine::Session& session, const Coverage&
         if (!stored_->question().empty()) result["question"] = stored_->question();
     }
     if (!session_.empty()) {
+        result["form"] = storage::name_of(stored_->snapshot_form());
         result["tokens_fed_again"] = stored_->tokens_fed_again();
         result["bytes_written"] = stored_->bytes_written();
     }

@@ -126,6 +126,7 @@ public:
             write_json(console.out,
                        {{"schema", "palimpsest.chat/1"},
                         {"session", name},
+                        {"form", storage::name_of(session.snapshot_form())},
                         {"protocol", name_of(session.question().empty() ? Protocol::Blind : Protocol::Steered)},
                         {"turns", turns_},
                         {"seed", session.session().options().sampler.seed},
