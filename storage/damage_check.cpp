@@ -34,7 +34,7 @@ bool check_quickly(Database& opened)
     return found.has_value();
 }
 
-// What a process that died was about to change is undone: a reader cannot do that.
+// Undoes an unfinished transaction by its rollback journal, which a connection that only reads cannot do.
 void play_journal_back(const fs::path& copy)
 {
     if (!fs::exists(copy.string() + "-journal")) return;

@@ -41,7 +41,8 @@ bool is_part(const fs::path& path, const std::string& prefix)
                        [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
-// Whoever has just made a part may not have locked it yet; it then finds that it has no name and makes another.
+// May remove a part that another process has made and not locked yet. That process notices it (lock_part) and makes
+// another part.
 void remove_if_unlocked(const fs::path& part)
 {
     const int file = ::open(part.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -52,8 +53,8 @@ void remove_if_unlocked(const fs::path& part)
     ::close(file);
 }
 
-// Locks a new part. Returns false if another process has removed it meanwhile. A file system without locks gives
-// nobody one, so its parts stay.
+// Locks a new part. Returns false if another process has removed it meanwhile. On a file
+// system without locks returns true, and remove_if_unlocked removes nothing there.
 bool lock_part(int file)
 {
     if (flock(file, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;

@@ -29,7 +29,7 @@ private:
     int lock_ = -1;
 };
 
-// Removes what processes that were killed left of `file`: parts that nobody has locked. Ignores failures.
+// Removes the parts of `file` that no running process has locked: killed processes left them. Ignores failures.
 void remove_left_parts(const std::filesystem::path& file);
 
 // An error of a file in the making, its lock or its own part, as one of the file that the user has named.

@@ -127,7 +127,7 @@ void check_is_ours(const fs::path& database, Database& made)
                 Text("it is not a Palimpsest database"), Text("it was left as it is; {0}", Step::ChooseDatabase));
 }
 
-// What is kept beside the damaged database, for whoever has closed the list.
+// Returns the text of the file that is kept beside the damaged database and lists the losses.
 std::string report_of(const fs::path& database, const std::vector<Loss>& losses, const Wording* wording)
 {
     std::string report;

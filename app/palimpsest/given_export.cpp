@@ -44,7 +44,7 @@ try {
     const auto found = storage::find_opened_export(*store, file, session, model_of(options));
     return found && found->model ? std::optional(found->session.name) : std::nullopt;
 } catch (const Error&) {
-    return std::nullopt; // whoever writes says what is wrong
+    return std::nullopt; // opening the database to write it will report the error
 }
 
 void tell_import(const std::string& file, const std::string& session, bool events, Console& console)

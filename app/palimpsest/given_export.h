@@ -23,9 +23,9 @@ storage::OpenedExport open_given_export(storage::Store& store, const std::string
 // Error (Failed, PAL-SNAP-02) if its model is not used; the session is imported then.
 std::string session_of_export(storage::Store& store, const std::string& file, const std::string& session,
                               const CommonOptions& options, Console& console);
-// The name of the session that was imported from the file before and can go on with its cache, found by a reader,
-// so that nobody who writes to the database is waited for. `database`: as for open_store. nullopt: there is none,
-// or the database cannot be read.
+// Returns the name of the session that was imported from the file before, if its model is on this machine. Opens
+// the database for reading only, and so does not wait for a process that writes to it. `database`: as for
+// open_store. nullopt: there is no such session, or the database cannot be read.
 std::optional<std::string> session_known_from(const std::string& database, const std::string& file,
                                               const std::string& session, const CommonOptions& options);
 void tell_import(const std::string& file, const std::string& session, bool events, Console& console);

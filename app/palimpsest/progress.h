@@ -22,7 +22,7 @@ public:
     Progress& operator=(const Progress&) = delete;
 
     void update(const storage::ReadingProgress& progress);
-    // Of work that is not a reading; REQUIRES: the style is not Events.
+    // Shows the progress of work other than reading, such as a rescue. REQUIRES: the style is not Events.
     void update(const Text& work, int percent);
 
 private:

@@ -128,7 +128,8 @@ private:
         return !boxes.empty();
     }
 
-    // Of the space at the end of the first line that has one: the others' are about as wide.
+    // Returns the width of the space at the end of `range`. It is measured once a page, and taken for all other
+    // lines.
     double width_of_space(const LineRange& range)
     {
         if (!space_) space_ = pdf_.getSelectionAtIndex(page_, range.end() + shift_, 1).boundingRectangle().width();

@@ -47,7 +47,7 @@ bool is_letter_or_digit(char c);
 bool ends_sentence(std::string_view text);
 // Estimates the width of a text in a proportional font. The unit is the width of the letter "n".
 double width_in_letters(std::string_view text);
-// Of the values above 0; `otherwise` if there are none.
+// Returns the median of the values above 0, or `otherwise` if no value is.
 double median(std::vector<double> values, double otherwise);
 
 } // namespace palimpsest::reader

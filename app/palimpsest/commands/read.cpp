@@ -151,14 +151,14 @@ public:
     }
 
 private:
-    // The session of --session if the exported session goes on as it; otherwise the documents whose text is read
-    // into it, of the session under which the file is stored here.
+    // How an exported session is used. `session`: the exported session under the name of --session, if its cache
+    // can be used; null if not. `documents`: then the ids of its documents, whose text is read into --session.
     struct Opened {
         std::unique_ptr<StoredSession> session;
         std::vector<int64_t> documents;
     };
 
-    // What is refused leaves no import behind.
+    // Imports the exported file. If the reading is refused, the import is removed again.
     Opened open_export(storage::Store& store, ConsoleListener& listener, Console& console) const
     {
         const bool is_there = store.conversations.find(session_).has_value();
