@@ -66,7 +66,7 @@ void copy_database(const fs::path& database, const fs::path& to, RescueProgress&
 
 bool finds_no_damage(const fs::path& copy, RescueProgress& progress)
 {
-    const auto all = static_cast<double>(bytes_of(copy) / copied_piece_bytes + 1);
+    const auto all = static_cast<double>(bytes_of(copy)) / static_cast<double>(copied_piece_bytes) + 1;
     uint64_t pages = 0;
     const bool is_whole = is_sound(copy, [&] {
         progress.reach(static_cast<double>(pages++) / all);
