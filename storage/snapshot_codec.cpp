@@ -174,7 +174,7 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
     if (version >= coded_version)
         header.enumeration(layout.form, static_cast<uint8_t>(SnapshotForm::Q4), Text("the form"));
     header.list(s.model_fingerprint, Text("the model's fingerprint"));
-    header.list(s.simd_target, Text("the SIMD target"));
+    header.list(s.arithmetic, Text("the arithmetic"));
     header.policy(s.policy);
     if (version >= 2) {
         header.policy(s.given);

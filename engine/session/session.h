@@ -121,8 +121,9 @@ public:
     SessionState state(const RowRounding& round = {});
     // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);
-    // Throws Error (Failed) if the state was saved with another model or SIMD target, if its settings are
-    // impossible here, or if it is inconsistent.
+    // A state that was computed with other arithmetic goes on with this process's. Throws Error (Failed) if the
+    // state was saved with another model, if its settings are impossible here, if it is inconsistent, or if the
+    // model predicts something else here than when it was saved (SessionState::integrity_check).
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
     // Uses the caller's policy, made as for the saved session.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,

@@ -4,10 +4,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/session/arithmetic.h"
 #include "engine/session/session.h"
 #include "engine/session/session_eviction.h"
 #include "kernels/base/error.h"
-#include "kernels/base/fixed_point_types.h"
+#include "kernels/base/printable.h"
 
 namespace palimpsest::engine {
 namespace {
@@ -107,25 +108,12 @@ void check_stream(const SessionState& state, const ModelConfig& model)
         fed ? state.last_token >= 0 && state.last_token < model.vocabulary : state.last_token == -1;
     if (state.lists.size() != static_cast<size_t>(model.layers * model.kv_heads) ||
         state.logits.size() != (fed ? static_cast<size_t>(model.vocabulary) : 0) || !token_fits ||
+        !all_known(state.integrity_check.ids) ||
+        state.integrity_check.ids.size() != state.integrity_check.logits.size() ||
         !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
         state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0) ||
         std::ssize(state.pending) >= state.chunk || !all_known(state.pending) || !all_known(state.question_ids))
         refuse(Text("its parts do not fit the model"));
-}
-
-constexpr std::string_view fixed_point_mark = " fixed-point";
-
-// Names the arithmetic that decides the last bits of results: "AVX3", "sm_90", or "AVX3 fixed-point" if the CPU
-// computes some products with the model's weights in fixed point.
-std::string arithmetic_of(const Model& model)
-{
-    const kernels::Backend& backend = model.backend();
-    const auto matrices = model.matrices();
-    const bool in_fixed_point = backend.name() == "cpu" && !backend.exact_products() &&
-                                std::any_of(matrices.begin(), matrices.end(), [](const kernels::HostMatrix& m) {
-                                    return kernels::may_be_in_fixed_point(m.type);
-                                });
-    return backend.simd_target() + std::string(in_fixed_point ? fixed_point_mark : "");
 }
 
 } // namespace
@@ -164,7 +152,11 @@ public:
                                           SessionSetup setup);
 
 private:
-    IntegrityCheck integrity_check(); // runs the integrity check; the session stays as it was
+    // Logits after the last token is fed once more, [vocabulary]; empty if nothing was fed or there is no room for
+    // one more token. The session stays as it was.
+    std::vector<float> repeated_logits();
+    IntegrityCheck integrity_check();
+    void check_integrity(const SessionState& state); // Throws Error (Failed) if it predicts something else
     // Keys and values of every list, [layers, kv_heads].
     struct Rows {
         std::vector<std::byte> keys, values;
@@ -179,17 +171,23 @@ private:
     Session& s_;
 };
 
-IntegrityCheck Session::Saving::integrity_check()
+std::vector<float> Session::Saving::repeated_logits()
 {
-    constexpr size_t most = 8;
-    IntegrityCheck result;
-    if (s_.tokens_seen_ == 0 || !s_.has_room(1, 0)) return result;
+    std::vector<float> logits;
+    if (s_.tokens_seen_ == 0 || !s_.has_room(1, 0)) return logits;
     s_.compute_logits(); // the decode below overwrites the activations they are computed from
     s_.sync();
     ForgetToken forget_token;
     s_.transformer_.decode(s_.last_token_, s_.tokens_seen_, s_.cache_, forget_token);
-    std::vector<float> logits;
     s_.transformer_.last_logits(logits);
+    return logits;
+}
+
+IntegrityCheck Session::Saving::integrity_check()
+{
+    constexpr size_t most = 8;
+    const std::vector<float> logits = repeated_logits();
+    IntegrityCheck result;
     result.ids.resize(std::min(most, logits.size()));
     std::vector<TokenId> ids(logits.size());
     std::iota(ids.begin(), ids.end(), 0);
@@ -252,7 +250,7 @@ SessionState Session::Saving::state(const RowRounding& round)
     if (s_.tokens_seen_ > 0) s_.compute_logits();
     s_.sync();
     SessionState state{.model_fingerprint = s_.model_->fingerprint(),
-                       .simd_target = arithmetic_of(*s_.model_),
+                       .arithmetic = name_of(arithmetic_of(*s_.model_)),
                        .policy = s_.options_.policy,
                        .given = s_.given_,
                        .pins = s_.options_.pins.ranges(),
@@ -334,51 +332,46 @@ void Session::Saving::restore_lists(const SessionState& state)
 
 namespace {
 
-// How the arithmetic of a snapshot differs from that of this process.
-Text difference(const std::string& target, bool was_fixed, const std::string& here, bool is_fixed)
-{
-    if (was_fixed && is_fixed)
-        return Text("it was computed with {0} and products in fixed point, this process computes with {1} and "
-                    "products in fixed point",
-                    target, here);
-    if (was_fixed)
-        return Text("it was computed with {0} and products in fixed point, this process computes with {1}", target,
-                    here);
-    if (is_fixed)
-        return Text("it was computed with {0}, this process computes with {1} and products in fixed point", target,
-                    here);
-    return Text("it was computed with {0}, this process computes with {1}", target, here);
-}
-
-Text remedy_of(const std::string& target, bool was_fixed, const std::string& here, bool is_fixed)
+Text setting_of(const Arithmetic& saved, const Arithmetic& here)
 {
     const Setting simd = Setting::Simd, compute = Setting::Compute;
-    if (was_fixed == is_fixed) return Text("set {0} to {1}, or read the document again", simd, target);
-    if (target == here)
-        return was_fixed ? Text("set {0} to {1} on a processor with AVX-512 VNNI, or read the document again",
-                                compute, "auto")
-                         : Text("set {0} to {1}, or read the document again", compute, "f32");
-    return was_fixed
-               ? Text("set {0} to {1} and {2} to {3} on a processor with AVX-512 VNNI, or read the document "
-                      "again",
-                      simd, target, compute, "auto")
-               : Text("set {0} to {1} and {2} to {3}, or read the document again", simd, target, compute, "f32");
+    if (saved.in_fixed_point == here.in_fixed_point)
+        return Text("set {0} to {1}, or read the document again", simd, printable(saved.target));
+    if (saved.in_fixed_point)
+        return Text("set {0} to {1} and {2} to {3} on a processor with AVX-512 VNNI, or read the document again",
+                    simd, printable(saved.target), compute, "auto");
+    return Text("set {0} to {1} and {2} to {3}, or read the document again", simd, printable(saved.target), compute,
+                "f32");
 }
 
-void snapshot_compatibility(const SessionState& state, const Model& model)
+void check_fingerprint(const SessionState& state, const Model& model)
 {
     if (state.model_fingerprint != model.fingerprint())
         refuse(Text("it was saved with another model"), Text("load that model or read the document again"));
-    const std::string now = arithmetic_of(model), here = model.backend().simd_target();
-    if (state.simd_target == now) return;
-    const bool was_fixed = state.simd_target.ends_with(fixed_point_mark),
-               is_fixed = now.ends_with(fixed_point_mark);
-    const std::string target =
-        state.simd_target.substr(0, state.simd_target.size() - (was_fixed ? fixed_point_mark.size() : 0));
-    refuse(difference(target, was_fixed, here, is_fixed), remedy_of(target, was_fixed, here, is_fixed));
 }
 
 } // namespace
+
+void Session::Saving::check_integrity(const SessionState& state)
+{
+    const IntegrityCheck& saved = state.integrity_check;
+    const Arithmetic here = arithmetic_of(*s_.model_), there = arithmetic_named(state.arithmetic);
+    if (there == here) {
+        if (integrity_check() == saved) return;
+        throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
+                    Text("it predicts something else than when it was saved"), Text("read the document again"));
+    }
+    const std::vector<float> logits = repeated_logits();
+    if (logits.empty()) return;
+    std::vector<float> again;
+    for (const TokenId id : saved.ids)
+        again.push_back(logits[static_cast<size_t>(id)]);
+    if (!may_be_same_logits(there, saved.logits, here, again))
+        refuse(Text("it predicts something else than when it was saved: it was computed with {0}, this process "
+                    "computes with {1}",
+                    printable(state.arithmetic), name_of(here)),
+               setting_of(there, here));
+}
 
 std::unique_ptr<Session> Session::Saving::restore(std::shared_ptr<const Model> model, const SessionState& state,
                                                   SessionSetup setup)
@@ -392,15 +385,13 @@ std::unique_ptr<Session> Session::Saving::restore(std::shared_ptr<const Model> m
     session->policy_->restore(state.policy_state);
     saving.restore_scalars(state);
     session->pending_ = state.pending;
-    if (saving.integrity_check() != state.integrity_check)
-        throw Error(ErrorKind::Failed, ErrorCode::DamagedSnapshot, Text("saved session"),
-                    Text("it predicts something else than when it was saved"), Text("read the document again"));
+    saving.check_integrity(state);
     return session;
 }
 
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
 {
-    snapshot_compatibility(state, *model);
+    check_fingerprint(state, *model);
     auto setup =
         with_settings([&] { return set_up(options_of(state), model->config(), model->backend().at_once()); });
     return Saving::restore(std::move(model), state, std::move(setup));
@@ -409,7 +400,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
                                           std::unique_ptr<Policy> policy)
 {
-    snapshot_compatibility(state, *model);
+    check_fingerprint(state, *model);
     auto setup = with_settings(
         [&] { return set_up(options_of(state), model->config(), model->backend().at_once(), std::move(policy)); });
     return Saving::restore(std::move(model), state, std::move(setup));
@@ -450,7 +441,7 @@ void check_room_to_go_on(std::span<const int32_t> lengths, const SessionOptions&
 std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                         const SessionOptions& options)
 {
-    snapshot_compatibility(state, *model);
+    check_fingerprint(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once());
     return Saving::adopt(std::move(model), SessionState(state), std::move(setup));
 }
@@ -458,7 +449,7 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, cons
 std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                         const SessionOptions& options, std::unique_ptr<Policy> policy)
 {
-    snapshot_compatibility(state, *model);
+    check_fingerprint(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once(), std::move(policy));
     return Saving::adopt(std::move(model), SessionState(state), std::move(setup));
 }

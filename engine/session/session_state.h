@@ -1,5 +1,5 @@
-// An exact session state in memory: everything that continuing a session depends on. On the same model, backend and
-// SIMD target, a restored session continues bit for bit as the original would.
+// An exact session state in memory: everything that continuing a session depends on. With the same model and
+// arithmetic, a restored session continues bit for bit as the original would.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct ListAtRest {
 };
 
 // The integrity check: the tokens that the model predicts when the last token is fed once more. A restored session
-// must predict the same.
+// must predict the same; with other arithmetic, nearly the same.
 struct IntegrityCheck {
     std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for one more token
     std::vector<float> logits;
@@ -30,9 +30,9 @@ struct IntegrityCheck {
 
 struct SessionState {
     std::string model_fingerprint;
-    std::string simd_target; // "AVX3", or "AVX3 fixed-point" (see arithmetic_of in session_saving.cpp)
-    PolicySpec policy;       // resolved
-    PolicySpec given;        // as requested
+    std::string arithmetic; // name_of(Arithmetic): "AVX3", "sm_90", "AVX3 fixed-point"
+    PolicySpec policy;      // resolved
+    PolicySpec given;       // as requested
     std::vector<TokenRange> pins;
     std::vector<TokenId> question_ids; // Session::set_question_ids
     int32_t question_room = 0;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/session/arithmetic.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/session_settings.h"
 
@@ -86,6 +88,10 @@ bool Checkpoints::restore_newest()
             if (snapshot.form != SnapshotForm::Exact)
                 context_.listener.note(Text("it goes on from a cache that was rounded to {0} when it was saved",
                                             std::string(name_of(snapshot.form))));
+            if (const std::string here = name_of(engine::arithmetic_of(*context_.model)); state.arithmetic != here)
+                context_.listener.note(Text("it goes on with {0} from a cache that was computed with {1}: answers "
+                                            "may differ from those there",
+                                            here, printable(state.arithmetic)));
             // Snapshots keeps only two checkpoints: a damaged one would displace an intact one.
             for (const int64_t id : damaged)
                 if (!read_only) store.snapshots.remove(id);

@@ -100,6 +100,12 @@ class EncoderTest(SessionTest):
                                  "--max-tokens", "4")
         self.assertEqual(asked.stderr.decode().count("passages are ranked without reading their sentences"), 1)
 
+    def test_the_encoder_computes_with_the_given_simd_target(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        for target in self.simd_targets():
+            answer = self.document("ask", "--session", "one", "Who?", "--max-tokens", "2", "--simd", target)
+            self.assertEqual(answer["backend"]["simd"], target)
+
     def test_a_document_is_encoded_anew_with_the_change(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         self.document("find", "Who was the keeper of the light?")

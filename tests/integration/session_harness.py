@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import random
+import re
 import select
 import shutil
 import signal
@@ -215,6 +216,11 @@ class SessionTest(ProgramTest):
         self.assertEqual(len(errors), 1)
         self.assertTrue(errors[0].endswith("[%s]" % code), errors[0])
         return errors[0]
+
+    def simd_targets(self):
+        """Those of this machine, best first."""
+        sentence = self.fails(2, "PAL-OPTION-11", "inspect", self.book, *SMALL, "--simd", "none")
+        return re.search("choose one of ([A-Z0-9_]+(?:, [A-Z0-9_]+)*)", sentence).group(1).split(", ")
 
     def kept(self, session):
         return self.document("inspect", "--session", session)["heads"]

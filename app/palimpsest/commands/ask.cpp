@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "app/palimpsest/commands/answer_command.h"
 #include "app/palimpsest/indexed_store.h"
 #include "app/palimpsest/output.h"
 #include "kernels/base/error.h"
+#include "kernels/cpu/simd_target.h"
 #include "storage/export_file.h"
 #include "storage/session/answer_support.h"
 #include "storage/session/document_indexing.h"
@@ -175,6 +177,8 @@ private:
     PassageEncoder* encoder()
     {
         if (!rereads()) return nullptr;
+        if (!simd_ && common_.given(Setting::Simd))
+            simd_.emplace(common_.simd); // the encoder may come before the model
         return encoder_.get(shared_backend(), *listener_);
     }
     kernels::Backend* shared_backend() const { return model_ ? storage::shared_by_encoder(*model_) : nullptr; }
@@ -349,6 +353,7 @@ private:
     std::vector<std::string> words_, questions_;
     bool continue_ = false;
     std::string asked_, asked_last_; // with --continue, the last two questions, and the last one
+    std::optional<kernels::SimdUse> simd_;
     storage::InstalledEncoder encoder_;
 };
 

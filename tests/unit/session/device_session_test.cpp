@@ -501,6 +501,22 @@ TEST_CASE("a budget that does not fit a device is refused, and the message names
     }
 }
 
+TEST_CASE("a state of the device goes on on the CPU, and one of the CPU on the device", "[device]")
+{
+    const auto type = GENERATE(kernels::DType::F32, kernels::DType::Q4_0, kernels::DType::Q8_0);
+    const auto cpu = load_random(small_shape(type)), device = on_device(small_shape(type));
+    const SessionOptions options = options_for("treekv", PositionMode::Contiguous);
+    for (const auto& [from, to] : {std::pair(device, cpu), std::pair(cpu, device)}) {
+        Session session(from, options);
+        session.feed(random_text(200));
+        const SessionState state = session.state();
+        const auto on = Session::restore(to, state);
+        CHECK(on->retention().tokens == session.retention().tokens);
+        CHECK(on->state().arithmetic != state.arithmetic);
+        CHECK(say(*on, 8).size() == 8);
+    }
+}
+
 TEST_CASE("whichever device call fails, it gives one error, and the session can be destroyed", "[device]")
 {
     const auto text = random_text(60);

@@ -682,7 +682,6 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
         CHECK_THROWS_AS(Session::restore(model, bad), Error);
     };
     refused([](SessionState& s) { s.model_fingerprint = "another"; });
-    refused([](SessionState& s) { s.simd_target = "another"; });
     refused([](SessionState& s) { s.lists.pop_back(); });
     refused([](SessionState& s) { s.lists[3].keys.pop_back(); });
     refused([](SessionState& s) { std::swap(s.lists[3].tokens.stream[5], s.lists[3].tokens.stream[6]); });

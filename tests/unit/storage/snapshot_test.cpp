@@ -406,7 +406,7 @@ Encoded in_format(uint8_t version, const SessionState& state)
     REQUIRE(bytes[8] == std::byte{3});
     REQUIRE(state.question_ids.empty());
     const auto list = [](size_t count) { return static_cast<std::ptrdiff_t>(sizeof(uint32_t) + count); };
-    const auto given = 12 + list(state.model_fingerprint.size()) + list(state.simd_target.size()) +
+    const auto given = 12 + list(state.model_fingerprint.size()) + list(state.arithmetic.size()) +
                        list(state.policy.text().size());
     const auto question = given + list(state.given.text().size()) + list(state.pins.size() * sizeof(TokenRange));
     const auto moments = std::ssize(bytes) - list(old.blocks.size() * sizeof(BlockName)) - list(0);
