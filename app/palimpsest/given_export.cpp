@@ -37,32 +37,40 @@ storage::OpenedExport open_given_export(storage::Store& store, const std::string
     return storage::open_export(store, file, session, model_of(options));
 }
 
-std::optional<std::string> session_known_from(const std::string& database, const std::string& file,
-                                              const std::string& session, const CommonOptions& options)
+std::optional<storage::OpenedExport> export_opened_before(const std::string& database, const std::string& file,
+                                                          const std::string& session, const CommonOptions& options)
 try {
     const auto store = storage::open_store(database, storage::Database::Access::Read);
-    const auto found = storage::find_opened_export(*store, file, session, model_of(options));
-    return found && found->model ? std::optional(found->session.name) : std::nullopt;
+    auto found = storage::find_opened_export(*store, file, session, model_of(options));
+    return found && found->model ? std::move(found) : std::nullopt;
 } catch (const Error&) {
     return std::nullopt; // opening the database to write it will report the error
 }
 
-void tell_import(const std::string& file, const std::string& session, bool events, Console& console)
+void tell_import(const std::string& file, const storage::OpenedExport& opened, const std::string& session,
+                 bool events, Console& console)
 {
-    write_note(console, events, Text("{0} is imported as the session '{1}'", visible(file), visible(session)));
+    if (opened.is_new)
+        write_note(console, events, Text("{0} is imported as the session '{1}'", visible(file), visible(session)));
+    else if (opened.has_gone_on)
+        write_note(console, events,
+                   Text("the session '{0}' has gone on since it was imported; to have what {1} holds: palimpsest "
+                        "sessions import {1} --name OTHER",
+                        visible(session), visible(file)));
 }
 
-std::string session_of_export(storage::Store& store, const std::string& file, const std::string& session,
-                              const CommonOptions& options, Console& console)
+storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,
+                                       const CommonOptions& options, Console& console)
 {
-    const auto opened = open_given_export(store, file, session, options);
-    if (opened.is_new) tell_import(file, opened.session.name, options.events, console);
-    if (!opened.model)
+    auto opened = open_given_export(store, file, session, options);
+    if (!opened.model) {
+        if (opened.is_new) tell_import(file, opened, opened.session.name, options.events, console);
         throw storage::model_is_elsewhere(
             opened.session,
             Text("to ask about it, read it with another model: palimpsest read '{0}' --session OTHER",
                  printable(file)));
-    return opened.session.name;
+    }
+    return opened;
 }
 
 } // namespace palimpsest::app

@@ -19,15 +19,32 @@ bool is_given_export(const std::vector<std::string>& files);
 // As open_export, with the model of --model if it was given. `session`: the name of --session; empty: none.
 storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
                                         const CommonOptions& options);
-// As this, for commands that need its cache. Prints a note if it was imported. Returns the session's name. Throws
-// Error (Failed, PAL-SNAP-02) if its model is not used; the session is imported then.
-std::string session_of_export(storage::Store& store, const std::string& file, const std::string& session,
-                              const CommonOptions& options, Console& console);
-// Returns the name of the session that was imported from the file before, if its model is on this machine. Opens
-// the database for reading only, and so does not wait for a process that writes to it. `database`: as for
-// open_store. nullopt: there is no such session, or the database cannot be read.
-std::optional<std::string> session_known_from(const std::string& database, const std::string& file,
-                                              const std::string& session, const CommonOptions& options);
-void tell_import(const std::string& file, const std::string& session, bool events, Console& console);
+// As this, for commands that need its cache. Throws Error (Failed, PAL-SNAP-02) if its model is not used; the
+// session is imported then, which a note says.
+storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,
+                                       const CommonOptions& options, Console& console);
+// The session that was imported from the file before, if its model is on this machine. Opens the database for
+// reading only, and so does not wait for a process that writes to it. `database`: as for open_store. nullopt: there
+// is no such session, or the database cannot be read.
+std::optional<storage::OpenedExport> export_opened_before(const std::string& database, const std::string& file,
+                                                          const std::string& session, const CommonOptions& options);
+// Notes that the file was imported, or that the session has gone on since it was.
+void tell_import(const std::string& file, const storage::OpenedExport& opened, const std::string& session,
+                 bool events, Console& console);
+
+// Calls `open`, which opens the session that was imported, and tells the import. If `open` throws, an import that
+// is new is removed again; `writer` returns the store for that.
+template<class Open, class Writer>
+void open_imported(const std::string& file, const storage::OpenedExport& opened, bool events, Console& console,
+                   const Open& open, const Writer& writer)
+{
+    try {
+        open();
+    } catch (...) {
+        if (opened.is_new) writer()->conversations.take_back(opened.session.id);
+        throw;
+    }
+    tell_import(file, opened, opened.session.name, events, console);
+}
 
 } // namespace palimpsest::app

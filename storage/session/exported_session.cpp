@@ -8,6 +8,7 @@
 #include "storage/export_file.h"
 #include "storage/models/same_model.h"
 #include "storage/session/session_settings.h"
+#include "storage/session/session_stream.h"
 #include "storage/session/stored_session.h"
 #include "storage/transfer.h"
 
@@ -56,6 +57,15 @@ std::optional<fs::path> model_for(Store& store, const SessionInfo& session, cons
     return place ? place : model_of_others(store.conversations, session.model);
 }
 
+// Whether the session holds another text than the file that it was imported from.
+bool has_gone_on(Store& store, const SessionInfo& session, ExportFile& exported)
+{
+    return ExportFile::guarded([&] {
+        const SessionStream there(Conversations(exported.database()).stream(exported.session().id));
+        return SessionStream(store.conversations.stream(session.id)).tokens() != there.tokens();
+    });
+}
+
 // As find_opened_export. One of this name without its cache is used all the same: the name is taken.
 std::optional<OpenedExport> find_opened(Store& store, ExportFile& exported, const std::string& identity,
                                         const std::string& name, const fs::path& model)
@@ -67,6 +77,7 @@ std::optional<OpenedExport> find_opened(Store& store, ExportFile& exported, cons
     if (has_lost_its_cache && name.empty()) return std::nullopt;
     return OpenedExport{.session = *found,
                         .is_new = false,
+                        .has_gone_on = has_gone_on(store, *found, exported),
                         .model = model_for(store, *found, SessionSettings(*found).model, model)};
 }
 

@@ -25,6 +25,7 @@ void export_rounded(Store& store, const SessionInfo& session, const std::filesys
 struct OpenedExport {
     SessionInfo session;                        // as it is stored here
     bool is_new = false;                        // false: it was imported from the same file before
+    bool has_gone_on = false;                   // since then: it holds another text than the file
     std::optional<std::filesystem::path> model; // nullopt: its model is not here, and only its text can be used
 };
 

@@ -414,6 +414,57 @@ class StoredSessionTest(SessionTest):
         self.assertNotIn("anew", same.stderr.decode())
         self.assertEqual(names(), ["one", "other", "same"])
 
+    def test_no_command_that_is_refused_leaves_an_import(self):
+        gift, _ = self.export()
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        names = lambda: [s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]]
+        for command in (["ask", gift, "who?"], ["summarize", gift], ["chat", gift]):
+            for code, refused in (("PAL-POLICY-01", ["--policy", "no-such-policy"]), ("PAL-SESSION-06", ["--budget", "63"]),
+                                  ("PAL-SESSION-06", ["--budget", "63", "--session", "two"])):
+                sentence = self.fails(2, code, *command, *refused, *elsewhere)
+                self.assertNotIn("imported", sentence)
+                self.assertEqual(names(), [])
+        for command in (["ask", gift, "who?"], ["summarize", gift], ["chat", gift]):
+            self.run_command(*command, "--max-tokens", "2", *elsewhere)
+            self.fails(2, "PAL-SESSION-06", *command, "--budget", "63", *elsewhere)
+            self.assertEqual(names(), ["one"], "what was imported before stays")
+
+    def test_a_session_that_has_gone_on_since_its_import_says_so(self):
+        gift, _ = self.export()
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        said = lambda *command: self.run_command(*command, "--max-tokens", "2", *elsewhere, stdin=b"who?\n").stderr.decode()
+        self.assertIn("is imported as the session 'one'", said("chat", gift))
+        note = "note: the session 'one' has gone on since it was imported; to have what %s holds: " \
+               "palimpsest sessions import %s --name OTHER" % (gift, gift)
+        for command in (["ask", gift, "who?"], ["summarize", gift], ["chat", gift]):
+            self.assertIn(note, said(*command))
+        self.run_command("sessions", "import", gift, "--name", "other", *elsewhere)
+        self.assertNotIn("gone on", said("ask", "--session", "other", "who?"))
+        self.assertNotIn("gone on", said("ask", gift, "who?", "--session", "other"))
+
+    def test_an_export_is_read_with_pins_and_its_stripped_session_under_its_own_name(self):
+        gift, _ = self.export()
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        read = self.document("read", gift, "--session", "mine", "--pin", "10-19", *elsewhere)
+        self.assertEqual([(p["first"], p["last"]) for p in read["pins"]["ranges"]], [(10, 19)])
+        self.run_command("sessions", "strip", "mine", *elsewhere)
+        again = self.document("read", gift, "--session", "mine", *elsewhere)
+        self.assertEqual(again["tokens_seen"], read["tokens_seen"])
+        more = self.document("read", gift, "--session", "mine", "--pin", "30-39", *elsewhere)
+        self.assertEqual(len(more["pins"]["ranges"]), 2)
+        self.assertEqual(len(again["pins"]["ranges"]), 1)
+        self.assertEqual([s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]], ["mine"])
+
+    def test_an_export_without_a_cache_says_that_there_is_none(self):
+        self.export()
+        self.run_command("sessions", "strip", "one")
+        bare = os.path.join(self.folder, "bare.palimpsest")
+        told = self.run_command("sessions", "export", "one", bare)
+        self.assertIn(b", cache: none, in all ", told.stderr)
+        os.remove(bare)
+        told = self.document("sessions", "export", "one", bare)
+        self.assertEqual((told["form"], told["cache_bytes"]), (None, 0))
+
     def test_a_question_to_an_export_that_was_imported_waits_for_no_writer(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         exported = os.path.join(self.folder, "one.palimpsest")

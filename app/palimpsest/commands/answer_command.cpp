@@ -100,12 +100,13 @@ void AnswerCommand::take_export(const std::string& file, Console& console)
     if (common_.no_save)
         throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
                     Text("an exported session is imported to be asked"), Text("leave out {0}", Setting::NoSave));
-    if (const auto known = session_known_from(database_, file, session_, common_)) {
-        session_ = *known;
-        return;
+    export_ = export_opened_before(database_, file, session_, common_);
+    if (!export_) {
+        const auto store = storage::open_store(database_, storage::Database::Access::Write, console.stop);
+        export_ = open_given_cache(*store, file, session_, common_, console);
     }
-    const auto store = storage::open_store(database_, storage::Database::Access::Write, console.stop);
-    session_ = session_of_export(*store, file, session_, common_, console);
+    export_file_ = file;
+    session_ = export_->session.name;
 }
 
 void AnswerCommand::open_stored(std::unique_ptr<Store> store, StoredOptions options, Console& console)
@@ -116,7 +117,16 @@ void AnswerCommand::open_stored(std::unique_ptr<Store> store, StoredOptions opti
     options.rereading = common_.rereading();
     options.question_option = Text::verbatim(steer_option);
     const std::string name = session_.empty() ? command_->get_name() : session_;
-    stored_ = std::make_unique<StoredSession>(*store_, name, std::move(options), *listener_);
+    const auto open = [&] {
+        stored_ = std::make_unique<StoredSession>(*store_, name, std::move(options), *listener_);
+    };
+    if (export_)
+        open_imported(export_file_, *export_, common_.events, console, open, [&] {
+            store_.reset();
+            return storage::open_store(database_, storage::Database::Access::Write);
+        });
+    else
+        open();
     model_ = stored_->shared_model();
     tokenizer_ = &stored_->tokenizer();
     template_ = &stored_->chat_template();

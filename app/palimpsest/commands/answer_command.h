@@ -17,6 +17,7 @@
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
 #include "storage/session/document.h"
+#include "storage/session/exported_session.h"
 #include "storage/session/framed_turn.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
@@ -54,8 +55,8 @@ protected:
 
     // Without --session. Throws as load_chosen_model.
     void load(Console& console);
-    // Imports an exported session that is given as the only document, and makes it the session of --session.
-    // Throws Error as session_of_export, and Usage with --no-save.
+    // Imports an exported session that is given as the only document, and makes it the session of --session. If
+    // open_stored refuses it, it is removed again. Throws Error as open_given_cache, and Usage with --no-save.
     void take_export(const std::string& file, Console& console);
     // The session of --session, in `store`; without it, one that nothing else names. `options`: what the shared
     // options do not say. REQUIRES: listener_.
@@ -109,6 +110,8 @@ private:
     storage::Protocol shown_protocol() const;
 
     bool recompute_ = false;
+    std::optional<storage::OpenedExport> export_; // set by take_export
+    std::string export_file_;
     const engine::Tokenizer* tokenizer_ = nullptr;
     const engine::ChatTemplate* template_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> own_template_; // without --session

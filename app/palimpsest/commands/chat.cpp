@@ -102,12 +102,22 @@ public:
         const auto store = common_.no_save ? std::make_unique<Store>()
                                            : open_store(database_, storage::Database::Access::Write, console.stop);
         std::string name = session_;
-        if (is_export) name = session_of_export(*store, file_, session_, common_, console);
+        std::optional<storage::OpenedExport> opened;
+        if (is_export) {
+            opened = open_given_cache(*store, file_, session_, common_, console);
+            name = opened->session.name;
+        }
         if (name.empty()) name = file_.empty() ? today() : documents[0]->title();
         options_.choice = common_;
         options_.rereading = common_.rereading();
         ConsoleListener listener(console, common_.events);
-        StoredSession session(*store, name, options_, listener);
+        std::optional<StoredSession> stored;
+        const auto open = [&] { stored.emplace(*store, name, options_, listener); };
+        if (opened)
+            open_imported(file_, *opened, common_.events, console, open, [&] { return store.get(); });
+        else
+            open();
+        StoredSession& session = *stored;
         session.choose_sampling();
         if (!documents.empty())
             session.read(*documents[0]);

@@ -116,9 +116,12 @@ public:
         }
         if (!opened) opened = std::make_unique<StoredSession>(*store, session_, options_, listener);
         StoredSession& session = *opened;
+        const uint64_t before = session.session().tokens_seen();
         for (const auto& document : documents)
             session.read(*document, document != documents.back() || !stored.empty());
         if (!stored.empty()) session.read_stored(stored);
+        const bool is_read_before = session.session().tokens_seen() == before;
+        if (is_read_before && !common_.pins.empty()) session.pin(common_.pins);
         session.complete_notes();
         const Coverage coverage = session.coverage();
         check_complete(coverage, common_.require_complete, session_);
@@ -163,19 +166,28 @@ private:
     {
         const bool is_there = store.conversations.find(session_).has_value();
         if (!is_there) store.conversations.check_name(session_);
+        if (is_there)
+            if (const auto found = storage::find_opened_export(store, files_[0], session_)) {
+                tell_import(files_[0], *found, session_, common_.events, console);
+                return {nullptr, documents_of(store, *found)};
+            }
         const auto imported = open_given_export(store, files_[0], "", common_);
         try {
-            if (imported.session.name == session_) return {};
             if (imported.model && !is_there)
                 if (auto session = going_on(store, imported, listener, console)) return {std::move(session), {}};
             Opened opened{std::make_unique<StoredSession>(store, session_, options_, listener),
-                          documents_in(storage::SessionStream(store.conversations.stream(imported.session.id)))};
-            if (imported.is_new) tell_import(files_[0], imported.session.name, common_.events, console);
+                          documents_of(store, imported)};
+            tell_import(files_[0], imported, imported.session.name, common_.events, console);
             return opened;
         } catch (...) {
             if (imported.is_new) store.conversations.take_back(imported.session.id);
             throw;
         }
+    }
+
+    static std::vector<int64_t> documents_of(storage::Store& store, const storage::OpenedExport& imported)
+    {
+        return documents_in(storage::SessionStream(store.conversations.stream(imported.session.id)));
     }
 
     // The imported session under the name of --session, or a copy of the one that was imported before. Null if it
@@ -196,7 +208,7 @@ private:
         };
         try {
             auto session = std::make_unique<StoredSession>(store, session_, options_, listener);
-            if (imported.is_new) tell_import(files_[0], session_, common_.events, console);
+            tell_import(files_[0], imported, session_, common_.events, console);
             return session;
         } catch (const Error& error) {
             undo();

@@ -347,24 +347,27 @@ private:
 
     void tell_contents(const storage::ExportContents& holds, Console& console) const
     {
+        const bool has_cache = holds.cache_bytes > 0;
         if (json_)
-            return write_json(console.out, {{"schema", "palimpsest.export/1"},
-                                            {"file", file_},
-                                            {"session", holds.session},
-                                            {"model", holds.model},
-                                            {"documents", holds.documents},
-                                            {"tokens", holds.tokens},
-                                            {"notes", holds.notes},
-                                            {"messages", holds.messages},
-                                            {"form", storage::name_of(holds.form)},
-                                            {"cache_bytes", holds.cache_bytes},
-                                            {"bytes", holds.bytes}});
+            return write_json(console.out,
+                              {{"schema", "palimpsest.export/1"},
+                               {"file", file_},
+                               {"session", holds.session},
+                               {"model", holds.model},
+                               {"documents", holds.documents},
+                               {"tokens", holds.tokens},
+                               {"notes", holds.notes},
+                               {"messages", holds.messages},
+                               {"form", has_cache ? ordered_json(storage::name_of(holds.form)) : ordered_json()},
+                               {"cache_bytes", holds.cache_bytes},
+                               {"bytes", holds.bytes}});
+        const Text cache = has_cache ? Text("{0} ({1}) of {2}", format_bytes(holds.cache_bytes),
+                                            std::string(storage::name_of(holds.form)), visible(holds.model))
+                                     : Text("none");
         console.err << console.wording.of(Text(
-                           "{0}: documents: {1}, tokens: {2}, notes: {3}, messages: {4}, cache: {5} ({6}) of {7}, "
-                           "in all {8}",
+                           "{0}: documents: {1}, tokens: {2}, notes: {3}, messages: {4}, cache: {5}, in all {6}",
                            visible(file_), holds.documents, format_count(holds.tokens), holds.notes, holds.messages,
-                           format_bytes(holds.cache_bytes), std::string(storage::name_of(holds.form)),
-                           visible(holds.model), format_bytes(holds.bytes)))
+                           cache, format_bytes(holds.bytes)))
                     << '\n';
     }
 
