@@ -460,7 +460,7 @@ class StoredSessionTest(SessionTest):
         self.run_command("sessions", "strip", "one")
         bare = os.path.join(self.folder, "bare.palimpsest")
         told = self.run_command("sessions", "export", "one", bare)
-        self.assertIn(b", cache: none, in all ", told.stderr)
+        self.assertIn(b", cache: nothing, in all ", told.stderr)
         os.remove(bare)
         told = self.document("sessions", "export", "one", bare)
         self.assertEqual((told["form"], told["cache_bytes"]), (None, 0))

@@ -363,7 +363,7 @@ private:
                                {"bytes", holds.bytes}});
         const Text cache = has_cache ? Text("{0} ({1}) of {2}", format_bytes(holds.cache_bytes),
                                             std::string(storage::name_of(holds.form)), visible(holds.model))
-                                     : Text("none");
+                                     : Text("nothing");
         console.err << console.wording.of(Text(
                            "{0}: documents: {1}, tokens: {2}, notes: {3}, messages: {4}, cache: {5}, in all {6}",
                            visible(file_), holds.documents, format_count(holds.tokens), holds.notes, holds.messages,
