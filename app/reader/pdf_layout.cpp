@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/text/unicode/direction.h"
+
 namespace palimpsest::reader {
 namespace {
 
@@ -123,20 +125,6 @@ double right_edge(double left, const std::vector<double>& rights)
     const auto full =
         std::ranges::count_if(rights, [&](double right) { return right > usual - near * (usual - left); });
     return 3 * static_cast<size_t>(full) >= rights.size() ? usual : rights.back();
-}
-
-// Whether the first letter of the line is of a script that is written from right to left.
-bool is_right_to_left(const PdfLine& line)
-{
-    constexpr unsigned char first_of_hebrew = 0xD6, last_of_syriac_and_nko = 0xDF; // the first of two bytes
-    const auto letter = std::ranges::find_if(line.text, [](char c) {
-        constexpr unsigned char first_of_letters = 0xC3, of_punctuation = 0xE2;
-        const auto byte = static_cast<unsigned char>(c);
-        return (byte >= first_of_letters && byte != of_punctuation) || (lower(c) >= 'a' && lower(c) <= 'z');
-    });
-    if (letter == line.text.end()) return false;
-    const auto byte = static_cast<unsigned char>(*letter);
-    return byte >= first_of_hebrew && byte <= last_of_syriac_and_nko;
 }
 
 // From one line to the next. Letters above or below the others make it seem longer at one end of the lines only.
@@ -488,7 +476,7 @@ bool PdfLayout::is_elsewhere(const PdfLine& line) const
 bool PdfLayout::last_ends_early(const PdfLine& line) const
 {
     if (!line.is_measured() || !last_.is_measured()) return last_is_short_;
-    if (is_right_to_left(last_)) return last_.left - first_word_width(line) > last_place_.left;
+    if (engine::reads_leftwards(last_.text)) return last_.left - first_word_width(line) > last_place_.left;
     return last_.right + first_word_width(line) < last_place_.edge;
 }
 
@@ -496,15 +484,15 @@ bool PdfLayout::last_ends_early(const PdfLine& line) const
 // in a justified column and does not reach its edge.
 bool PdfLayout::last_ends_paragraph(const PdfLine& line) const
 {
-    const bool is_full = is_right_to_left(last_) ? last_.left < last_place_.left + near_edge * height_
-                                                 : last_.right > last_place_.edge - near_edge * height_;
+    const bool is_full = engine::reads_leftwards(last_.text) ? last_.left < last_place_.left + near_edge * height_
+                                                             : last_.right > last_place_.edge - near_edge * height_;
     return last_ends_early(line) || (last_place_.is_justified && !is_full);
 }
 
 double PdfLayout::indent_of(const PdfLine& line) const
 {
     const Column& column = columns_[column_of(line)];
-    return is_right_to_left(line) ? column.right - line.right : line.left - column.left;
+    return engine::reads_leftwards(line.text) ? column.right - line.right : line.left - column.left;
 }
 
 bool PdfLayout::begins_block(const PdfLine& line, const Place& place) const

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utf8proc.h>
 
+#include "engine/text/unicode/direction.h"
 #include "engine/text/unicode/utf8.h"
 #include "kernels/base/printable.h"
 
@@ -34,12 +34,6 @@ std::string escaped_bytes(std::string_view bytes)
         all += escape;
     }
     return all;
-}
-
-bool is_right_to_left(char32_t code)
-{
-    const auto kind = utf8proc_get_property(static_cast<utf8proc_int32_t>(code))->bidi_class;
-    return kind == UTF8PROC_BIDI_CLASS_R || kind == UTF8PROC_BIDI_CLASS_AL || kind == UTF8PROC_BIDI_CLASS_AN;
 }
 
 } // namespace

@@ -311,7 +311,8 @@ TEST_CASE("rows of a table stay apart where their gaps are at the same place")
 
 TEST_CASE("a line written from right to left ends on the left")
 {
-    const std::string hebrew = "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D"; // four letters
+    // Hebrew, Arabic as it is joined in old PDFs, and a line that begins with a Latin name.
+    const std::string word = GENERATE("שלום", "\uFEB3\uFEFC\uFEE1\uFEE1", "Ada שלום"), hebrew = word;
     const auto two_lines = [&](double first) {
         Page page("1");
         page.line(full).line(full + ".");
