@@ -313,8 +313,11 @@ private:
         for (size_t i = 0; i < std::min(empty_.size(), most_named); ++i)
             names.append(i == 0 ? "" : ", ").append(empty_[i]);
         if (empty_.size() > most_named) names += ", …";
-        writer_.note(Text("{0} of {1} pages have no text, and may be pictures: {2}", empty_.size(), pages(),
-                          Text::escaped(names)));
+        if (empty_.size() == 1)
+            writer_.note(Text("page {0} of {1} has no text, and may be a picture", Text::escaped(names), pages()));
+        else
+            writer_.note(Text("{0} of {1} pages have no text, and may be pictures: {2}", empty_.size(), pages(),
+                              Text::escaped(names)));
     }
 
     QPdfDocument& pdf_;

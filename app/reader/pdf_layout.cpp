@@ -58,6 +58,32 @@ bool has_leaders(std::string_view text)
     return end.find(". . .") != end.npos || end.find(".....") != end.npos;
 }
 
+// Where dots lead to a page's number at the end of the line: the range from the spaces before them to the number.
+// Empty if there are none.
+std::pair<size_t, size_t> leaders_in(std::string_view line)
+{
+    const size_t number = line.find_last_not_of("0123456789ivxlcIVXLC") + 1;
+    size_t begin = line.find_last_not_of(". ", number == 0 ? 0 : number - 1) + 1;
+    const bool has_number = number < line.size() && number > begin;
+    const auto dots = std::ranges::count(line.substr(begin, number - begin), '.');
+    return has_number && dots > 3 ? std::pair(begin, number) : std::pair(number, number);
+}
+
+// Leaves three dots of those that lead to a page's number, since each would be a token.
+void shorten_leaders(std::string& text, std::vector<PageMark>& pages)
+{
+    constexpr std::string_view leaders = " ... ";
+    for (size_t begin = 0; begin < text.size();) {
+        const size_t end = std::min(text.find('\n', begin), text.size());
+        const auto [first, last] = leaders_in(std::string_view(text).substr(begin, end - begin));
+        const size_t cut = last - first, removed = cut > leaders.size() ? cut - leaders.size() : 0;
+        if (removed > 0) text.replace(begin + first, cut, leaders);
+        for (PageMark& page : pages)
+            if (page.offset > begin + first) page.offset -= std::min(removed, page.offset - begin - first);
+        begin = end - removed + 1;
+    }
+}
+
 // The first character, and whether a space follows it.
 std::pair<char32_t, bool> first_character(std::string_view text)
 {
@@ -603,6 +629,7 @@ void PdfLayout::begin_pages_in_block()
 void PdfLayout::end_block()
 {
     if (text_.empty()) return;
+    shorten_leaders(text_, pages_);
     if (level_ > 0) {
         for (const PageMark& page : pages_)
             writer_.page(page.label);

@@ -131,6 +131,9 @@ class DocumentTest(SessionTest):
         path = self.put("part.pdf", pdf([[(50, 100, "The keeper wrote.")], [], []]))
         said = self.run_command("read", path, "--session", "one", *SMALL).stderr.decode()
         self.assertIn("2 of 3 pages have no text, and may be pictures: 2, 3", said)
+        cover = self.put("cover.pdf", pdf([[], [(50, 100, "The keeper wrote.")]]))
+        said = self.run_command("read", cover, "--session", "two", *SMALL).stderr.decode()
+        self.assertIn("page 1 of 2 has no text, and may be a picture", said)
         book = Read(READER, path)
         self.assertEqual((book.text, book.pages), ("The keeper wrote.", ["1", "2", "3"]))
         for result in (self.document("read", path, "--session", "one", *SMALL), self.document("inspect", path, *SMALL),

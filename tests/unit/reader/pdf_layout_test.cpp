@@ -309,6 +309,22 @@ TEST_CASE("rows of a table stay apart where their gaps are at the same place")
     CHECK(rows(140, 170) == "<1>" + full + " " + row + " " + row);
 }
 
+TEST_CASE("of the dots that lead to a page's number, three are left")
+{
+    const std::string dots(60, '.');
+    std::string apart;
+    for (int i = 0; i < 30; ++i)
+        apart += ". ";
+    CHECK(laid_out({Page("1").line("1.1. Purpose " + dots + " 1").line("1.2. Oaks" + dots + "xii"),
+                    Page("2").line("2. Larch " + apart + "203")}) ==
+          "<1>1.1. Purpose ... 1\n1.2. Oaks ... xii\n\n<2>2. Larch ... 203");
+    CHECK(laid_out({Page("1").line(full).line("Oaks " + dots + " 1").line(full), Page("2").line(full + ".")}) ==
+          "<1>" + full + "\nOaks ... 1\n" + full + "\n<2>" + full + ".");
+    for (const std::string& text :
+         std::vector<std::string>{"Version 3.10.1", "and so on ... 5", "12", "Name " + dots, dots})
+        CHECK(laid_out({Page("1").line(text)}) == "<1>" + text);
+}
+
 TEST_CASE("a line written from right to left ends on the left")
 {
     // Hebrew, Arabic as it is joined in old PDFs, and a line that begins with a Latin name.
