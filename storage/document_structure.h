@@ -21,9 +21,6 @@ struct Page {
     uint64_t first_byte = 0; // the same as that of the next page, if this one has no text
 };
 
-// The sections that section `index` is in, outermost first, and itself.
-std::vector<const Section*> section_path(const std::vector<Section>& sections, size_t index);
-
 // The page that a token is on, wholly or at its end; null before the first. `pages`: as Library::pages.
 const Page* page_of_token(const std::vector<Page>& pages, uint64_t token);
 

@@ -41,7 +41,8 @@ std::string data_of(const Provenance& from)
                         {"place", quote->place},
                         {"tokens", json_of(quote->range)},
                         {"unsupported", quote->unsupported}};
-        if (!quote->page.empty()) all["quote"]["page"] = quote->page;
+        if (!quote->pages.first.empty()) all["quote"]["page"] = quote->pages.first;
+        if (!quote->pages.is_one_page()) all["quote"]["last_page"] = quote->pages.last;
     }
     // A model's answer may end within a character.
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -66,12 +67,14 @@ public:
                                     .weight = share(source.at("weight")),
                                     .held = share(source.at("held")),
                                     .read_again = source.at("read_again").get<bool>()});
-        if (const auto quote = all.find("quote"); quote != all.end())
+        if (const auto quote = all.find("quote"); quote != all.end()) {
+            const std::string page = quote->value("page", std::string());
             from.quote = QuotedSentence{.text = quote->at("text").get<std::string>(),
                                         .place = quote->at("place").get<std::string>(),
                                         .range = range(quote->at("tokens")),
-                                        .page = quote->value("page", std::string()),
+                                        .pages = {page, quote->value("last_page", page)},
                                         .unsupported = quote->at("unsupported").get<std::vector<std::string>>()};
+        }
         return is_possible_ ? std::optional(std::move(from)) : std::nullopt;
     }
 

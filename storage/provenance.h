@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/database.h"
+#include "storage/page_range.h"
 
 namespace palimpsest::storage {
 
@@ -24,7 +25,7 @@ struct QuotedSentence {
     std::string text{};                     // verbatim
     std::string place{};                    // the title of its section, else of its document
     StreamRange range{};                    // of the document in the stream
-    std::string page{};                     // label of the page on which it begins; empty: none
+    PageRange pages{};                      // on which it stands
     std::vector<std::string> unsupported{}; // names and numbers of the answer that no passage has which was found
     bool operator==(const QuotedSentence&) const = default;
 };

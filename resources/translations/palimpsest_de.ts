@@ -2377,13 +2377,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::PlaceText</name>
-    <message>
-        <source>page %1</source>
-        <translation>Seite %1</translation>
-    </message>
-</context>
-<context>
     <name>palimpsest::ui::PolicyModel</name>
     <message>
         <source>%1: %2</source>

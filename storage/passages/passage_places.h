@@ -9,7 +9,9 @@
 
 #include "kernels/base/text.h"
 #include "storage/library.h"
+#include "storage/page_range.h"
 #include "storage/passage_index.h"
+#include "storage/section_tree.h"
 
 namespace palimpsest::storage {
 
@@ -27,18 +29,18 @@ public:
     const Section* section(const StoredPassage& passage);
     // For the model: the title of the section, else that of the document; both if `with_title`.
     std::string name(const StoredPassage& passage, bool with_title);
-    // The page that its first token is on; null before the first page, and in a document without pages.
-    const Page* page(const StoredPassage& passage);
-    // For the user: "TITLE, SECTION, page 12, tokens 1,200 to 1,399"; without `with_title`, the title only if there
-    // is no section.
+    // Empty before the first page, and in a document without pages.
+    PageRange pages(const StoredPassage& passage);
+    // For the user: "TITLE, SECTION, pages 12–14, tokens 1,200 to 1,399"; without `with_title`, the title only if
+    // there is no section.
     Text sentence(const StoredPassage& passage, bool with_title = true);
-    // The members document, title, section, section_path, page, tokens, bytes (docs/formats.md).
+    // The members document, title, section, section_path, page, last_page, tokens, bytes (docs/formats.md).
     nlohmann::ordered_json json(const StoredPassage& passage);
 
 private:
     struct Structure {
         std::string title;
-        std::vector<Section> sections;
+        SectionTree sections;
         std::optional<std::vector<Page>> pages{}; // read when they are asked for
     };
     Structure& of(int64_t document);

@@ -22,15 +22,13 @@ std::optional<QuotedSentence> quoted(const AnswerSupport& support, StoredSession
     const StoredPassage& place = support.quote->place;
     PassagePlaces places(session.store().library);
     for (const TextInStream& text : texts_in(session.parts(), {}))
-        if (text.document == place.document) {
-            const Page* page = places.page(place);
+        if (text.document == place.document)
             return QuotedSentence{
                 .text = support.quote->text,
                 .place = places.name(place, false),
                 .range = {text.range.first + place.first_token, text.range.first + place.end_token},
-                .page = page ? page->label : "",
+                .pages = places.pages(place),
                 .unsupported = support.unsupported};
-        }
     return std::nullopt;
 }
 

@@ -16,7 +16,10 @@ ordered_json or_null(const std::string& text)
 
 ordered_json place_json(const TranscriptPlace& place)
 {
-    return {{"document", place.document}, {"section_path", place.section_path}, {"page", or_null(place.page)}};
+    return {{"document", place.document},
+            {"section_path", place.section_path},
+            {"page", or_null(place.pages.first)},
+            {"last_page", or_null(place.pages.last)}};
 }
 
 ordered_json quote_json(const TranscriptQuote& quote)

@@ -4,65 +4,12 @@
 #include <set>
 
 #include "storage/session/list_lengths.h"
+#include "storage/transcript/stream_documents.h"
 
 namespace palimpsest::storage {
 namespace {
 
 using nlohmann::ordered_json;
-
-// The documents of a session's stream, and the places of its tokens in them.
-class StreamDocuments {
-public:
-    StreamDocuments(Library& library, const std::vector<StreamPart>& stream)
-    {
-        uint64_t begin = 0;
-        for (const StreamPart& part : stream) {
-            const uint64_t end = begin + tokens_of(part);
-            if (const StreamDocument* document = document_in(part))
-                all_.push_back({.range = {begin, end},
-                                .info = library.get(document->id),
-                                .sections = library.sections(document->id),
-                                .pages = library.pages(document->id)});
-            begin = end;
-        }
-    }
-
-    std::vector<TranscriptDocument> list() const
-    {
-        std::vector<TranscriptDocument> documents;
-        for (const Known& known : all_)
-            documents.push_back({known.info.title, known.info.format, known.info.author, known.info.tokens});
-        return documents;
-    }
-
-    // The place of the first token of `range`; nullopt if that token is in no document.
-    std::optional<TranscriptPlace> place(const StreamRange& range) const
-    {
-        for (const Known& known : all_) {
-            if (range.first < known.range.first || range.first >= known.range.last) continue;
-            const uint64_t token = range.first - known.range.first;
-            TranscriptPlace place{.document = known.info.title};
-            size_t sections = 0; // that begin at or before the token
-            while (sections < known.sections.size() && known.sections[sections].first_token <= token)
-                ++sections;
-            if (sections > 0)
-                for (const Section* section : section_path(known.sections, sections - 1))
-                    place.section_path.push_back(section->title);
-            if (const Page* page = page_of_token(known.pages, token)) place.page = page->label;
-            return place;
-        }
-        return std::nullopt;
-    }
-
-private:
-    struct Known {
-        StreamRange range{};
-        DocumentInfo info{};
-        std::vector<Section> sections{};
-        std::vector<Page> pages{};
-    };
-    std::vector<Known> all_;
-};
 
 void add_provenance(TranscriptMessage& message, const Provenance& provenance, const StreamDocuments& documents)
 {
@@ -75,7 +22,7 @@ void add_provenance(TranscriptMessage& message, const Provenance& provenance, co
     if (!provenance.quote) return;
     const QuotedSentence& quote = *provenance.quote;
     TranscriptPlace place = documents.place(quote.range).value_or(TranscriptPlace{.document = quote.place});
-    if (!quote.page.empty()) place.page = quote.page;
+    if (!quote.pages.empty()) place.pages = quote.pages;
     message.quote = TranscriptQuote{quote.text, std::move(place), quote.unsupported};
 }
 

@@ -9,16 +9,9 @@
 #include "storage/conversations.h"
 #include "storage/provenance.h"
 #include "storage/session/store.h"
+#include "storage/transcript/stream_documents.h"
 
 namespace palimpsest::storage {
-
-// A place in a document.
-struct TranscriptPlace {
-    std::string document{};                  // title
-    std::vector<std::string> section_path{}; // titles, outermost first; empty: before the first section
-    std::string page{};                      // label; empty: none
-    bool operator==(const TranscriptPlace&) const = default;
-};
 
 struct TranscriptSource {
     TranscriptPlace place{};
@@ -43,11 +36,6 @@ struct TranscriptMessage {
     int32_t budget = 0;                            // likewise
     std::vector<TranscriptSource> sources{};       // heaviest first
     std::optional<TranscriptQuote> quote{};
-};
-
-struct TranscriptDocument {
-    std::string title{}, format{}, author{}; // empty: not known
-    uint64_t tokens = 0;
 };
 
 // All texts are as they are stored: they come from documents and models, and may hold anything.

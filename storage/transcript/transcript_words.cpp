@@ -98,8 +98,9 @@ Text place_words(const TranscriptPlace& place)
 {
     std::string name = engine::visible_line(place.document);
     if (!place.section_path.empty()) name += ", " + joined(place.section_path, " › ");
-    return place.page.empty() ? Text::verbatim(name)
-                              : Text("{0}, page {1}", name, engine::visible_line(place.page));
+    if (place.pages.empty()) return Text::verbatim(name);
+    const auto& [first, last] = place.pages;
+    return Text("{0}, {1}", name, page_words({engine::visible_line(first), engine::visible_line(last)}));
 }
 
 Text source_words(const TranscriptSource& source)

@@ -21,7 +21,7 @@ Text role_words(Role role);
 std::optional<Text> state_words(const TranscriptMessage& message);
 // How much was read when it was answered; nullopt: not known.
 std::optional<Text> reading_words(const TranscriptMessage& message);
-Text place_words(const TranscriptPlace& place);                      // `Title, Part › Chapter, page 12`
+Text place_words(const TranscriptPlace& place);                      // `Title, Part › Chapter, pages 12–14`
 Text source_words(const TranscriptSource& source);                   // the place, and the share of attention
 std::optional<Text> unsupported_words(const TranscriptQuote& quote); // nullopt: all is supported
 

@@ -13,7 +13,7 @@ from document_files import (CONTAINER, changed_directory, docx, epub, odt, overl
                             pdf_of_tables, xhtml, zipped)
 from patience import PATIENCE, wait_until
 from reader_frames import Read, reader_of
-from session_harness import AT_CI_LEVEL, PROGRAM, SMALL, SessionTest, run
+from session_harness import AT_CI_LEVEL, PROGRAM, SMALL, SessionTest, Terminal, run
 
 READER = reader_of(PROGRAM)
 HAS_PDF = b"PDF: yes" in subprocess.run([READER, "--show-sandbox"], stdout=subprocess.PIPE).stdout
@@ -339,13 +339,33 @@ class DocumentTest(SessionTest):
         self.assertEqual(stored["first_token"], streamed["first_token"])
         self.assertEqual(stored["pages"], streamed["pages"])
         found = self.document("find", "pilot boat", "--session", "one", "--words")["passages"][-1]
-        self.assertEqual((found["page"], found["section"], found["section_path"]), ("7", "The Harbour", ["The Harbour"]))
+        self.assertEqual((found["page"], found["last_page"], found["section"], found["section_path"]), ("7", "7", "The Harbour",
+                         ["The Harbour"]))
         said = self.run_command("find", "pilot boat", "--session", "one", "--words").stdout.decode()
         self.assertIn("The Salt Road, The Harbour, page 7, tokens ", said)
 
     def test_a_page_that_begins_after_the_text_of_a_file_goes_on_in_the_next(self):
         mark = '<span epub:type="pagebreak" title="%s"/>'
         path = self.put("book.epub", epub({"a.xhtml": "<h1>One</h1><p>The %s keeper.</p>%s" % (mark % "1", mark % "2"),
+    @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
+    def test_a_passage_over_several_pages_names_the_first_and_the_last(self):
+        pages = [[(50, 100, "The Harbour"), (50, 140, "The keeper, who had lit the lamp for thirty years and")],
+                 [(50, 100, "had never once been paid for his oil, sold the boat, and")],
+                 [(50, 100, "went away on the first morning of spring.")]]
+        path = self.put("a.pdf", pdf(pages, [("The Harbour", 0)]))
+        self.document("read", path, "--session", "one", *SMALL)
+        (found,) = self.document("find", "keeper lamp", "--session", "one", "--words")["passages"]
+        self.assertEqual((found["page"], found["last_page"]), ("1", "3"))
+        said = self.run_command("find", "keeper lamp", "--session", "one", "--words").stdout.decode()
+        self.assertIn("The Harbour, pages 1–3, tokens ", said)
+        terminal = Terminal(self.environment, "chat", "--session", "one")
+        terminal.write(b"/pin years and had\r")
+        terminal.wait_for(": The Salt Road, The Harbour, pages 1–2".encode())
+        terminal.write(b"/quit\r")
+        terminal.end_with(0)
+        self.document("library", "add", path, *SMALL[:2])
+        self.assertIn(", pages 1–3, tokens ", self.run_command("library", "search", "keeper").stdout.decode())
+
                                            "b.xhtml": "<p>The wind came.</p>" + mark % "3"}))
         book = self.document("read", path, "--session", "one", *SMALL)
         (shown,) = self.document("sessions", "show", "one")["documents"]

@@ -19,7 +19,7 @@ QStringList lines_of(const QuotedSentence& quote)
     if (!missing.isEmpty())
         lines += TurnList::tr("Not in the passages that were found: %1").arg(missing.join(QStringLiteral(", ")));
     lines += TurnList::tr("The document says: “%1” (%2)")
-                 .arg(text_of(quote.text).simplified(), place_text(text_of(quote.place), text_of(quote.page)));
+                 .arg(text_of(quote.text).simplified(), place_text(text_of(quote.place), quote.pages));
     return lines;
 }
 

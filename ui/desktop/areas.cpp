@@ -487,7 +487,7 @@ void Areas::read_pasted(const QString& text)
 QString Areas::place_name(StreamRange range) const
 {
     if (!text_ || range.first >= text_->tokens()) return {};
-    return text_->outline().place_name(range.first);
+    return text_->outline().place_name(range);
 }
 
 // Describes a token: its text, if its text page is loaded, and its heading. Requests a missing page, but never

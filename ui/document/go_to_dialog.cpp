@@ -25,11 +25,9 @@ public:
     HeadingModel(const TextOutline& outline, QObject* parent)
         : QAbstractListModel(parent), headings_(outline.headings)
     {
-        for (const Heading& heading : headings_) {
-            const PageStart* page = outline.page_of(heading.token);
+        for (const Heading& heading : headings_)
             places_ << place_text(heading.title.isEmpty() ? no_title() : heading.title,
-                                  page ? page->label : QString());
-        }
+                                  outline.pages_of({heading.token, heading.token + 1}));
     }
 
     int rowCount(const QModelIndex& parent) const override

@@ -63,11 +63,19 @@ const PageStart* TextOutline::page_of(uint64_t token) const
     return after == pages.begin() || std::prev(after)->label.isEmpty() ? nullptr : &*std::prev(after);
 }
 
-QString TextOutline::place_name(uint64_t token) const
+storage::PageRange TextOutline::pages_of(const StreamRange& range) const
 {
-    const Heading* heading = heading_of(token);
-    const PageStart* page = page_of(token);
-    return place_text(heading ? heading->title : QString(), page ? page->label : QString());
+    const uint64_t end = range.first < tokens ? std::min(range.last, part_of(range.first).range.last) : range.last;
+    const PageStart *first = page_of(range.first), *last = page_of(std::max(end, range.first + 1) - 1);
+    if (!first) first = last;
+    if (!last) last = first;
+    return first ? storage::PageRange{first->label.toStdString(), last->label.toStdString()} : storage::PageRange{};
+}
+
+QString TextOutline::place_name(const StreamRange& range) const
+{
+    const Heading* heading = heading_of(range.first);
+    return place_text(heading ? heading->title : QString(), pages_of(range));
 }
 
 uint64_t TextOutline::common_with(const TextOutline& other) const

@@ -44,8 +44,13 @@ struct TextOutline {
     const Heading* heading_of(uint64_t token) const;
     // Returns the page that the token stands on; null if there is none.
     const PageStart* page_of(uint64_t token) const;
+    // Returns the pages of a range, up to the end of the part that it begins in. Pages without a label are left
+    // out.
+    storage::PageRange pages_of(const StreamRange& range) const;
     // Returns heading and page of a token in words; empty before the first heading.
-    QString place_name(uint64_t token) const;
+    QString place_name(uint64_t token) const { return place_name(StreamRange{token, token + 1}); }
+    // Returns the heading of the range's first token and the pages of the range in words.
+    QString place_name(const StreamRange& range) const;
     // Returns the length of the common prefix of both outlines, in tokens.
     uint64_t common_with(const TextOutline& other) const;
 };

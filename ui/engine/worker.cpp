@@ -236,9 +236,7 @@ void EngineThread::Worker::answer_early(storage::StoredSession& session, const E
     if (const auto& quote = answer->support.quote) {
         reply.quote = text_of(quote->text);
         storage::PassagePlaces places(open_.store().library);
-        const storage::Page* page = places.page(quote->place);
-        reply.place =
-            place_text(text_of(places.name(quote->place, false)), page ? text_of(page->label) : QString());
+        reply.place = place_text(text_of(places.name(quote->place, false)), places.pages(quote->place));
     }
     Q_EMIT owner_.question_answered_early(question.id, reply);
 }

@@ -259,7 +259,7 @@ private:
                               .session_id = info.id,
                               .title = {},
                               .section = {},
-                              .page = {},
+                              .pages = {},
                               .found = {},
                               .message = messages[i].id,
                               .parent = parent,
@@ -313,7 +313,6 @@ private:
                             storage::PassagePlaces& places)
     {
         const storage::Section* section = places.section(hit.passage);
-        const storage::Page* page = places.page(hit.passage);
         std::vector<ByteRange> found;
         for (const engine::TextRange& range : hit.found)
             if (found.size() < LibraryReader::max_marked)
@@ -323,7 +322,7 @@ private:
                 .session_id = session.id,
                 .title = visible_text(text_of(places.title(hit.passage.document))).simplified(),
                 .section = section ? text_of(section->title).simplified() : QString(),
-                .page = page ? text_of(page->label).simplified() : QString(),
+                .pages = places.pages(hit.passage),
                 .document = hit.passage.document,
                 .found = std::move(found),
                 .snippet = snippet_of(hit.text, hit.found)};

@@ -30,8 +30,8 @@ struct SearchHit {
     QString session; // name; for a document, one that has it: the open session, else the most recently changed;
                      // empty: no session has it
     int64_t session_id = 0;
-    QString title{}, section{};     // of the document; empty for a message
-    QString page{};                 // its label; empty: none
+    QString title{}, section{}; // of the document; empty for a message
+    storage::PageRange pages{};
     int64_t document = 0;           // 0 for a message
     std::vector<ByteRange> found{}; // the words in the document's text; ascending
     int64_t message = 0;            // 0 for a document

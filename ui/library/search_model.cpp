@@ -33,7 +33,7 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     const SearchHit& found = hit(index);
     const QString title = found.document == 0 ? tr("said in %1").arg(found.session) : found.title;
-    const QString place = place_text(found.section, found.page);
+    const QString place = place_text(found.section, found.pages);
     const QString origin = place.isEmpty() ? title : tr("%1 · %2").arg(title, place);
     switch (role) {
     case Qt::DisplayRole:

@@ -106,6 +106,8 @@ void TextSourceTest::a_stored_session_is_read_from_the_database()
     QCOMPARE(outline.place_name(503), QStringLiteral("A title · page xii"));
     QCOMPARE(outline.place_name(140'002), QStringLiteral("One · page 1"));
     QVERIFY(!outline.page_of(140'003)); // a question has no page
+    QCOMPARE(outline.place_name(StreamRange{503, 140'003}), QStringLiteral("A title · pages xii–1"));
+    QCOMPARE(outline.place_name(StreamRange{502, 504}), QStringLiteral("A title · page xii"));
 
     const std::vector<std::string> words = {"", "", "Who", " kept", " it?", ""};
     const auto file = QString::fromStdString(scratch.file().string());

@@ -4,7 +4,9 @@
 #include "storage/conversations.h"
 #include "storage/document_import.h"
 #include "storage/library.h"
+#include "storage/page_range.h"
 #include "storage/passages/passage_places.h"
+#include "storage/section_tree.h"
 #include "storage/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
@@ -26,10 +28,11 @@ std::vector<Section> sections(const std::vector<std::pair<int, std::string>>& al
 
 TEST_CASE("a section is within the sections before it that have a lower level")
 {
-    const auto book = sections({{1, "A"}, {2, "A1"}, {3, "A1a"}, {3, "A1b"}, {2, "A2"}, {1, "B"}, {3, "deep"}});
+    const SectionTree book(
+        sections({{1, "A"}, {2, "A1"}, {3, "A1a"}, {3, "A1b"}, {2, "A2"}, {1, "B"}, {3, "deep"}}));
     const auto path = [&](size_t index) {
         std::vector<std::string> titles;
-        for (const Section* section : section_path(book, index))
+        for (const Section* section : book.path(index))
             titles.push_back(section->title);
         return titles;
     };
@@ -40,7 +43,7 @@ TEST_CASE("a section is within the sections before it that have a lower level")
     CHECK(path(4) == Titles{"A", "A2"});
     CHECK(path(5) == Titles{"B"});
     CHECK(path(6) == Titles{"B", "deep"});
-    CHECK(section_path(sections({{2, "first"}}), 0).size() == 1);
+    CHECK(SectionTree(sections({{2, "first"}})).path(0).size() == 1);
 }
 
 TEST_CASE("the page of a token is the last that begins with it or before it")
@@ -52,6 +55,27 @@ TEST_CASE("the page of a token is the last that begins with it or before it")
     CHECK(page_of_token(pages, 5)->label == "1");
     CHECK(page_of_token(pages, 99)->label == "2");
     CHECK(page_of_token({}, 5) == nullptr);
+}
+
+TEST_CASE("a stretch over several pages has the first and the last of them")
+{
+    const std::vector<Page> pages{{"i", 2, 10}, {"ii", 5, 30}, {"1", 5, 30}, {"2", 9, 50}};
+    CHECK(pages_of(pages, 3, 5) == PageRange{"i", "i"});
+    CHECK(pages_of(pages, 3, 6) == PageRange{"i", "1"});
+    CHECK(pages_of(pages, 0, 99) == PageRange{"i", "2"});
+    CHECK(pages_of(pages, 0, 2).empty());
+    CHECK(pages_of({}, 0, 9).empty());
+    CHECK(page_words({"12", "12"}).english() == "page 12");
+    CHECK(page_words({"12", "14"}).english() == "pages 12–14");
+}
+
+TEST_CASE("the section of a token is the last that begins with it or before it")
+{
+    const SectionTree tree({{.title = "A", .first_token = 2}, {.title = "B", .first_token = 5}});
+    CHECK_FALSE(tree.of_token(1));
+    CHECK(tree.of_token(2) == 0);
+    CHECK(tree.of_token(4) == 0);
+    CHECK(tree.of_token(99) == 1);
 }
 
 TEST_CASE("structure and metadata of a document are stored, copied with its session, and go away with it")
@@ -67,8 +91,10 @@ TEST_CASE("structure and metadata of a document are stored, copied with its sess
     CHECK(library.list().at(0).format == "PDF");
     // A token may hold the space before the first word of a page.
     PassagePlaces places(library);
-    CHECK(places.page({.document = id, .first_token = 1, .first_byte = 2})->label == "xii");
-    CHECK(places.page({.document = id, .first_token = 0, .first_byte = 0})->label == "1");
+    CHECK(places.pages({.document = id, .first_token = 1, .end_token = 2, .first_byte = 2}) ==
+          PageRange{"xii", "xii"});
+    CHECK(places.pages({.document = id, .first_token = 0, .end_token = 2, .first_byte = 0}) ==
+          PageRange{"1", "xii"});
 
     Conversations conversations(*scratch);
     const int64_t session = conversations.create({.name = "one"});

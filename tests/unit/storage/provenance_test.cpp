@@ -64,10 +64,10 @@ TEST_CASE("where an answer comes from is the same when it is read from the datab
     CHECK(book.of("book") == std::vector<Provenance>{book.first, book.second});
     Provenance replaced = book.second;
     replaced.quote = QuotedSentence{.text = "cut \xE2\x82", .place = "", .range = {0, 1}};
-    replaced.quote->page = "xii";
+    replaced.quote->pages = {"xii", "xiv"};
     book.all().put(book.answers[1], replaced);
     REQUIRE(book.of("book").at(1).quote);
-    CHECK(book.of("book")[1].quote->page == "xii");
+    CHECK(book.of("book")[1].quote->pages == PageRange{"xii", "xiv"});
     CHECK(book.of("book")[1].quote->text == "cut \xEF\xBF\xBD"); // what is no UTF-8 is replaced
 }
 

@@ -106,7 +106,8 @@ TEST_CASE("a transcript has the messages of a session with what is known of them
               .tokens_read = 30,
               .budget = 24,
               .sources = {{.range = {begin, begin + 4}, .weight = 0.75, .held = 1}},
-              .quote = QuotedSentence{.text = "It was kept.", .range = {begin, begin + 4}, .page = "xii"}});
+              .quote =
+                  QuotedSentence{.text = "It was kept.", .range = {begin, begin + 4}, .pages = {"xii", "xiv"}}});
     const Transcript transcript = Transcript::of(book.store(), book.store().conversations.get("book"));
     REQUIRE(transcript.documents.size() == 1);
     REQUIRE(transcript.messages.size() == messages.size());
@@ -119,5 +120,5 @@ TEST_CASE("a transcript has the messages of a session with what is known of them
     REQUIRE(answer.sources.size() == 1);
     CHECK(answer.sources[0].place.document == transcript.documents[0].title);
     REQUIRE(answer.quote);
-    CHECK(answer.quote->place.page == "xii");
+    CHECK(answer.quote->place.pages == PageRange{"xii", "xiv"});
 }
