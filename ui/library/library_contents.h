@@ -20,7 +20,8 @@ struct LibrarySession {
     bool is_unfinished() const { return tokens_saved < document_tokens; }
 };
 
-// One document with its sessions. Sessions that have read the same file share one LibraryDocument.
+// One document with the sessions that have read it. Sessions that have read the same file share one
+// LibraryDocument; a session that has read several documents is in each of them.
 struct LibraryDocument {
     std::vector<int64_t> ids; // of all stored copies; empty: the sessions have no document
     QString title, source;
@@ -31,13 +32,6 @@ struct LibraryDocument {
 
 struct LibraryContents {
     std::vector<LibraryDocument> documents; // most recently used first; at most one without ids, at the end
-    uint64_t sessions() const
-    {
-        uint64_t count = 0;
-        for (const LibraryDocument& document : documents)
-            count += document.sessions.size();
-        return count;
-    }
 };
 
 } // namespace palimpsest::ui

@@ -81,17 +81,24 @@ void LibraryModel::set_open_session(const QString& name, bool computes)
     const QString before = std::exchange(open_, name);
     open_computes_ = computes;
     for (const QString& changed : {before, name})
-        if (const QModelIndex at = index_of(changed); at.isValid()) Q_EMIT dataChanged(at, at);
+        for (const QModelIndex& at : all_of(changed))
+            Q_EMIT dataChanged(at, at);
+}
+
+QModelIndexList LibraryModel::all_of(const QString& session) const
+{
+    QModelIndexList all;
+    for (size_t row = 0; row < documents_.size(); ++row) {
+        const auto& sessions = documents_[row].sessions;
+        for (size_t i = 0; i < sessions.size(); ++i)
+            if (sessions[i].name == session) all << createIndex(static_cast<int>(i), 0, row);
+    }
+    return all;
 }
 
 QModelIndex LibraryModel::index_of(const QString& session) const
 {
-    for (size_t row = 0; row < documents_.size(); ++row) {
-        const auto& sessions = documents_[row].sessions;
-        for (size_t i = 0; i < sessions.size(); ++i)
-            if (sessions[i].name == session) return createIndex(static_cast<int>(i), 0, row);
-    }
-    return {};
+    return all_of(session).value(0);
 }
 
 QStringList LibraryModel::all_sessions() const
@@ -100,6 +107,7 @@ QStringList LibraryModel::all_sessions() const
     for (const LibraryDocument& document : contents_->documents)
         for (const LibrarySession& session : document.sessions)
             names.append(session.name);
+    names.removeDuplicates();
     return names;
 }
 
@@ -173,7 +181,7 @@ QString LibraryModel::detail(const LibrarySession& session) const
 
 QString LibraryModel::key(const QModelIndex& index) const
 {
-    if (const LibrarySession* of = session(index)) return QStringLiteral("s%1").arg(of->id);
+    if (const LibrarySession* of = session(index)) return key(index.parent()) + QStringLiteral("s%1").arg(of->id);
     const LibraryDocument* of = document(index);
     return of && !of->ids.empty() ? QStringLiteral("d%1").arg(of->ids.front()) : QStringLiteral("none");
 }

@@ -32,9 +32,10 @@ public:
     void set_open_session(const QString& name, bool computes);
     const QString& open_session() const { return open_; }
 
-    QModelIndex index_of(const QString& session) const;
-    QStringList all_sessions() const;      // includes hidden ones, whose names are still in use
-    QString name_of(qint64 session) const; // also for hidden ones; empty if there is none
+    QModelIndex
+    index_of(const QString& session) const; // in the first document that it has read, as the tree has them
+    QStringList all_sessions() const;       // includes hidden ones, whose names are still in use
+    QString name_of(qint64 session) const;  // also for hidden ones; empty if there is none
     const LibraryDocument* document(const QModelIndex& index) const; // null for a session
     const LibrarySession* session(const QModelIndex& index) const;   // null for a document
     bool is_empty() const { return documents_.empty(); }
@@ -56,6 +57,7 @@ private:
     QString detail(const LibraryDocument& document) const;
     QString detail(const LibrarySession& session) const;
     QString key(const QModelIndex& index) const;
+    QModelIndexList all_of(const QString& session) const;
 
     std::shared_ptr<const LibraryContents> contents_;
     QSet<qint64> hidden_;

@@ -4,6 +4,7 @@
 #include <QHash>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
@@ -52,16 +53,18 @@ public:
     void add(const storage::SessionInfo& info)
     {
         const auto stream = storage::Conversations(db_).stream(info.id);
-        const auto first = std::find_if(stream.begin(), stream.end(), [&](const storage::StreamPart& part) {
-            const storage::StreamDocument* document = storage::document_in(part);
-            return document && infos_.contains(document->id);
-        });
-        LibrarySession session = session_of(db_, info, stream);
-        if (first == stream.end()) return bare_.sessions.push_back(std::move(session));
-        document(infos_.at(storage::document_in(*first)->id)).sessions.push_back(std::move(session));
+        const LibrarySession session = session_of(db_, info, stream);
+        std::set<size_t> read; // a stream may have the same file twice
+        for (const storage::StreamPart& part : stream) {
+            const storage::StreamDocument* stored = storage::document_in(part);
+            if (!stored || !infos_.contains(stored->id)) continue;
+            const size_t at = place_of(infos_.at(stored->id));
+            if (read.insert(at).second) contents_.documents[at].sessions.push_back(session);
+        }
+        if (read.empty()) bare_.sessions.push_back(session);
     }
 
-    // Adds the documents of the library that no session begins with, and marks the others.
+    // Adds the documents of the library that no session has read, and marks the others.
     void add_kept()
     {
         std::vector<const storage::DocumentInfo*> kept;
@@ -69,7 +72,7 @@ public:
             if (info.kept_ms > 0) kept.push_back(&info);
         std::ranges::stable_sort(kept, std::greater(), &storage::DocumentInfo::kept_ms);
         for (const storage::DocumentInfo* info : kept)
-            document(*info).is_kept = true;
+            contents_.documents[place_of(*info)].is_kept = true;
     }
 
     LibraryContents take()
@@ -79,7 +82,8 @@ public:
     }
 
 private:
-    LibraryDocument& document(const storage::DocumentInfo& info)
+    // The index of the document in the contents; adds it if it is new.
+    size_t place_of(const storage::DocumentInfo& info)
     {
         const auto [place, is_new] = places_.try_emplace(identity(info), contents_.documents.size());
         if (is_new)
@@ -90,7 +94,7 @@ private:
                                            .sessions = {}});
         LibraryDocument& found = contents_.documents[place->second];
         if (std::find(found.ids.begin(), found.ids.end(), info.id) == found.ids.end()) found.ids.push_back(info.id);
-        return found;
+        return place->second;
     }
 
     storage::Database& db_;

@@ -56,14 +56,18 @@ public:
         storage::Conversations conversations(*db);
         const int64_t id =
             conversations.create({.name = name, .model = "m", .model_name = "small", .options = "{}"});
-        if (document)
-            conversations.append(id, storage::StreamDocument{
-                                         .id = *document, .tokens = storage::Library(*db).get(*document).tokens});
+        if (document) add_to_session(id, *document);
         if (!said.empty()) {
             const int64_t message = conversations.add_message(id, {.text = said, .ids = {1, 2}});
             conversations.append(id, storage::StreamMessage{.id = message});
         }
         return id;
+    }
+
+    void add_to_session(int64_t session, int64_t document)
+    {
+        storage::Conversations(*db).append(
+            session, storage::StreamDocument{.id = document, .tokens = storage::Library(*db).get(document).tokens});
     }
 
     QString file;
@@ -246,6 +250,35 @@ private Q_SLOTS:
         shelf.add_session("later", std::nullopt);
         view.refresh();
         EVENTUALLY(view.model().index_of("later").isValid());
+    }
+
+    void a_session_is_shown_below_each_document_that_it_has_read()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t first = shelf.add_document("Ashford", std::string(400, 'a'), 7);
+        const int64_t second = shelf.add_document("Brine", std::string(300, 'b'), 8);
+        storage::Library(*shelf.db).keep(second);
+        const int64_t one = shelf.add_session("one", first);
+        shelf.add_to_session(one, second);
+        shelf.add_to_session(one, second);
+        LibraryView view({.database = shelf.file});
+        EVENTUALLY_EQUAL(view.model().rowCount(), 2);
+        QStringList keys;
+        for (const int row : {0, 1}) {
+            const QModelIndex document = view.model().index(row, 0);
+            QCOMPARE(view.model().rowCount(document), 1);
+            QVERIFY(!document.data(LibraryModel::DetailRole).toString().contains("not read"));
+            const QModelIndex session = view.model().index(0, 0, document);
+            QCOMPARE(session.data(LibraryModel::SessionRole).toString(), QStringLiteral("one"));
+            keys << session.data(LibraryModel::KeyRole).toString();
+        }
+        QVERIFY(keys[0] != keys[1]);
+        QCOMPARE(view.model().all_sessions(), QStringList{"one"});
+        QAbstractItemModelTester tester(&view.model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        view.set_open_session("one", true);
+        for (const int row : {0, 1})
+            QVERIFY(view.model().index(0, 0, view.model().index(row, 0)).data(LibraryModel::OpenRole).toBool());
     }
 
     void a_missing_database_is_shown_as_an_empty_library()
