@@ -2577,6 +2577,10 @@ Arbeit: %5</translation>
         <source>%1 to %2</source>
         <translation>%1 bis %2</translation>
     </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::RetentionView</name>

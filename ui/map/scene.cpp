@@ -34,6 +34,7 @@ MapMarks marks_of(const SessionFacts& facts)
                      [](const MapSection& a, const MapSection& b) { return a.first < b.first; });
     for (const storage::Pin& pin : facts.pins)
         marks.pins.push_back({pin.first, pin.last});
+    if (!facts.documents.empty()) marks.outline = std::make_shared<const TextOutline>(outline_of(facts));
     return marks;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/cache/retention_map.h"
+#include "ui/document/text_outline.h"
 #include "ui/engine/session_facts.h"
 #include "ui/map/rows.h"
 #include "ui/map/visible_range.h"
@@ -20,9 +21,10 @@ struct MapSection {
 };
 
 struct MapMarks {
-    std::vector<MapSection> sections;    // ascending by `first`
-    std::vector<StreamRange> pins;       // pinned ranges of the user
-    std::vector<StreamRange> highlights; // sources of an answer
+    std::vector<MapSection> sections;             // ascending by `first`
+    std::vector<StreamRange> pins;                // pinned ranges of the user
+    std::vector<StreamRange> highlights;          // sources of an answer
+    std::shared_ptr<const TextOutline> outline{}; // of the text; null: none is known
 };
 // The sections and pins of an open session; no highlights.
 MapMarks marks_of(const SessionFacts& facts);

@@ -1,5 +1,6 @@
 #include "ui/map/table.h"
 
+#include "ui/base/place_text.h"
 #include "ui/base/quantity.h"
 
 #include <algorithm>
@@ -96,32 +97,46 @@ QVariant RetentionTable::data(const QModelIndex& index, int role) const
     default:
         break;
     }
-    if (count.pairs == 0) return tr("%1, %2: not read").arg(row_name(place.row), column_name(index.column()));
+    if (count.pairs == 0) return tr("%1, %2: not read").arg(row_name(place.row), column_place(index.column()));
     return tr("%1, %2: %3 of %4 kept (%5)")
-        .arg(row_name(place.row), column_name(index.column()), count_text(count.kept), count_text(count.pairs),
+        .arg(row_name(place.row), column_place(index.column()), count_text(count.kept), count_text(count.pairs),
              percentage(count.share()));
 }
 
 QString RetentionTable::column_name(int column) const
 {
-    if (!edges_.empty()) return scene_.marks.sections[static_cast<size_t>(column)].title;
     const StreamRange range = tokens_of(column);
+    if (!edges_.empty()) {
+        const QString& title = scene_.marks.sections[static_cast<size_t>(column)].title;
+        const TextOutline* outline = scene_.marks.outline.get();
+        return outline && range.first < range.last ? place_text(title, outline->pages_of(range)) : title;
+    }
     if (range.first == range.last) return tr("no token");
     return tr("%1 to %2").arg(count_text(range.first), count_text(range.last - 1));
+}
+
+QString RetentionTable::column_place(int column) const
+{
+    const StreamRange range = tokens_of(column);
+    const TextOutline* outline = scene_.marks.outline.get();
+    const QString place =
+        edges_.empty() && outline && range.first < range.last ? outline->place_name(range) : QString();
+    return place.isEmpty() ? column_name(column) : tr("%1 · %2").arg(column_name(column), place);
 }
 
 QVariant RetentionTable::headerData(int section, Qt::Orientation orientation, int role) const
 {
     if ((role != Qt::DisplayRole && role != Qt::ToolTipRole) || section < 0) return {};
     if (orientation == Qt::Vertical) return section < rowCount() ? row_name(scene_.rows.at(section)) : QVariant();
-    return section < columnCount() ? column_name(section) : QVariant();
+    if (section >= columnCount()) return {};
+    return role == Qt::ToolTipRole ? column_place(section) : column_name(section);
 }
 
 QString RetentionTable::as_text() const
 {
     QString text;
     for (int column = 0; column < columnCount(); ++column)
-        text += QLatin1Char('\t') + column_name(column);
+        text += QLatin1Char('\t') + column_place(column);
     for (int row = 0; row < rowCount(); ++row) {
         text += QLatin1Char('\n') + row_name(scene_.rows.at(row));
         for (int column = 0; column < columnCount(); ++column)

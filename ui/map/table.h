@@ -1,4 +1,5 @@
-// The map as a table: one row per row of the map, one column per section or per tenth of the stream.
+// The map as a table: one row per row of the map, one column per section or per tenth of the stream. Columns name
+// the pages that they stand on, and tips those and the heading of tenths.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -35,7 +36,8 @@ public:
 
 private:
     StreamRange tokens_of(int column) const;
-    QString column_name(int column) const;
+    QString column_name(int column) const;  // of a section: with its pages
+    QString column_place(int column) const; // with the heading and pages of tenths, too
     void divide();
 
     MapScene scene_;

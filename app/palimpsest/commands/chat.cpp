@@ -28,6 +28,8 @@
 #include "storage/session/session_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
+#include "storage/transcript/stream_documents.h"
+#include "storage/transcript/transcript_words.h"
 #include "storage/user_folders.h"
 
 namespace palimpsest::app {
@@ -358,6 +360,21 @@ private:
         else
             console.err << console.wording.of(pins_sentence(session.session()));
         console.err << '\n';
+        list_pins(session, console);
+    }
+
+    static void list_pins(StoredSession& session, Console& console)
+    {
+        const storage::StreamDocuments documents(session.store().library, session.parts());
+        for (const storage::Pin& pin : session.pins()) {
+            const std::string first = format_count(pin.first), last = format_count(pin.last - 1);
+            const auto place = documents.place({pin.first, pin.last});
+            console.err << "  "
+                        << console.wording.of(place
+                                                  ? Text("tokens {0} to {1}: {2}", first, last, place_words(*place))
+                                                  : Text("tokens {0} to {1}", first, last))
+                        << '\n';
+        }
     }
 
     // The rest of a line behind its first word.

@@ -179,6 +179,7 @@ private Q_SLOTS:
     void facts_of_a_cell_have_its_rank_and_the_heads_that_keep_it();
     void only_nothing_is_0_percent_and_only_everything_100();
     void the_table_passes_the_item_model_tester();
+    void the_table_names_headings_and_pages();
     void the_table_equals_a_plain_count();
     void exports_write_all_formats_and_refuse_others();
     void a_failed_export_keeps_the_old_file();
@@ -552,6 +553,34 @@ void MapTest::the_table_passes_the_item_model_tester()
     table.set_scene({});
     QCOMPARE(table.rowCount(), 0);
     QCOMPARE(table.columnCount(), 0);
+}
+
+void MapTest::the_table_names_headings_and_pages()
+{
+    SessionFacts facts;
+    DocumentPart part;
+    part.info.title = "A book";
+    part.range = {0, 5000};
+    part.sections = {{.title = "One", .first_token = 100, .first_byte = 0},
+                     {.title = "Two", .first_token = 2500, .first_byte = 0}};
+    part.pages = {{"xii", 0, 0}, {"1", 1000, 9}, {"2", 2600, 9}};
+    facts.documents = {part};
+    MapScene scene = scene_of(synthetic_map({}));
+    scene.marks = marks_of(facts);
+    RetentionTable table;
+    table.set_scene(scene);
+    const auto header = [&](int column, int role) {
+        return table.headerData(column, Qt::Horizontal, role).toString();
+    };
+    QCOMPARE(header(0, Qt::DisplayRole), QStringLiteral("A book · page xii"));
+    QCOMPARE(header(1, Qt::DisplayRole), QStringLiteral("One · pages xii–1"));
+    QCOMPARE(header(2, Qt::DisplayRole), QStringLiteral("Two · pages 1–2"));
+    table.set_columns(RetentionTable::Columns::Tenths);
+    QVERIFY(!header(1, Qt::DisplayRole).contains(QStringLiteral("One")));
+    QVERIFY(header(1, Qt::ToolTipRole).endsWith(QStringLiteral(" · One · page xii")));
+    QVERIFY(header(5, Qt::ToolTipRole).endsWith(QStringLiteral(" · Two · pages 1–2")));
+    QVERIFY(table.index(0, 5).data(Qt::AccessibleTextRole).toString().contains(QStringLiteral("Two · pages 1–2")));
+    QVERIFY(table.as_text().contains(QStringLiteral("Two · pages 1–2")));
 }
 
 void MapTest::the_table_equals_a_plain_count()
