@@ -67,8 +67,8 @@ using Waiting = std::function<const storage::Message*(size_t part)>;
 class Teller {
 public:
     Teller(SessionFacts& facts, storage::Store& store, const std::map<int64_t, Provenance>& provenances,
-           DocumentStretches& stretches)
-        : facts_(facts), store_(store), provenances_(provenances), stretches_(stretches),
+           KnownDocuments& known)
+        : facts_(facts), store_(store), provenances_(provenances), known_(known),
           stored_(store.conversations.messages(facts.id)), messages_(stored_)
     {
     }
@@ -83,9 +83,9 @@ public:
             if (const auto* document = storage::document_in(part)) {
                 facts_.documents.push_back({.info = store_.library.get(document->id),
                                             .range = range,
-                                            .sections = store_.library.sections(document->id),
-                                            .pages = store_.library.pages(document->id),
-                                            .stretches = stretches_.of(document->id, store_)});
+                                            .sections = known_.sections(document->id, store_),
+                                            .pages = known_.pages(document->id, store_),
+                                            .stretches = known_.stretches(document->id, store_)});
                 if (noted_.insert(document->id).second) // a document can be in the stream twice
                     std::ranges::move(storage::Notes(store_.database).of(facts_.id, document->id),
                                       std::back_inserter(facts_.notes));
@@ -122,7 +122,7 @@ private:
     SessionFacts& facts_;
     storage::Store& store_;
     const std::map<int64_t, Provenance>& provenances_;
-    DocumentStretches& stretches_;
+    KnownDocuments& known_;
     const std::vector<storage::Message> stored_;
     const Messages messages_;
     const storage::Message* asked_ = nullptr; // the last question so far
@@ -165,7 +165,7 @@ uint64_t document_tokens_read(const std::vector<DocumentPart>& documents, uint64
 }
 
 SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bool saved,
-                      const std::map<int64_t, Provenance>& provenances, DocumentStretches& stretches)
+                      const std::map<int64_t, Provenance>& provenances, KnownDocuments& known)
 {
     const engine::ModelConfig& model = session.model().config();
     const auto report = report_of(session, saved);
@@ -187,14 +187,14 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
                        .has_begun = !session.is_new(),
                        .report = report};
     if (session.why_waiting()) facts.not_stored = not_stored(*session.why_waiting());
-    Teller(facts, store, provenances, stretches).tell(session.parts(), [&](size_t part) {
+    Teller(facts, store, provenances, known).tell(session.parts(), [&](size_t part) {
         return session.waiting_message(part);
     });
     return facts;
 }
 
 SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why,
-                          const std::map<int64_t, Provenance>& provenances, DocumentStretches& stretches)
+                          const std::map<int64_t, Provenance>& provenances, KnownDocuments& known)
 {
     SessionFacts facts{.id = session.id,
                        .name = text_of(session.name),
@@ -208,7 +208,7 @@ SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& s
                        .text_only = why,
                        .has_begun = true};
     tell_settings(facts, session);
-    Teller(facts, store, provenances, stretches).tell(store.conversations.stream(session.id), [](size_t) {
+    Teller(facts, store, provenances, known).tell(store.conversations.stream(session.id), [](size_t) {
         return nullptr;
     });
     for (const DocumentPart& document : facts.documents)

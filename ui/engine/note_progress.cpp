@@ -6,7 +6,7 @@
 
 namespace palimpsest::ui {
 
-NoteProgress NoteProgress::of(storage::StoredSession& session, storage::Store& store, DocumentStretches& stretches)
+NoteProgress NoteProgress::of(storage::StoredSession& session, storage::Store& store, KnownDocuments& known)
 {
     NoteProgress progress;
     std::set<std::pair<int64_t, uint64_t>> noted; // documents, and first tokens
@@ -18,7 +18,7 @@ NoteProgress NoteProgress::of(storage::StoredSession& session, storage::Store& s
     for (const storage::StreamPart& part : session.parts()) {
         const auto* document = storage::document_in(part);
         const bool is_first = document && seen.insert(document->id).second;
-        const auto all = is_first ? stretches.of(document->id, store) : nullptr;
+        const auto all = is_first ? known.stretches(document->id, store) : nullptr;
         for (size_t i = 0; all && i < all->size() && begin + (*all)[i].end_token <= position; ++i) {
             ++progress.wanted_;
             if (noted.contains({document->id, (*all)[i].first_token})) ++progress.before_;

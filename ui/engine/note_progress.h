@@ -7,14 +7,14 @@
 
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
-#include "ui/engine/document_stretches.h"
+#include "ui/engine/known_documents.h"
 
 namespace palimpsest::ui {
 
 class NoteProgress {
 public:
     // Cost: reads the session's notes.
-    static NoteProgress of(storage::StoredSession& session, storage::Store& store, DocumentStretches& stretches);
+    static NoteProgress of(storage::StoredSession& session, storage::Store& store, KnownDocuments& known);
 
     void add_note() { ++written_; }
     uint64_t notes() const { return before_ + written_; }

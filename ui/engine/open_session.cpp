@@ -74,9 +74,9 @@ std::shared_ptr<const SessionFacts> OpenSession::facts()
 {
     if (text_only_)
         return std::make_shared<const SessionFacts>(
-            stored_facts(text_only_->session, database_.store(), shown(text_only_->why), provenances_, stretches_));
+            stored_facts(text_only_->session, database_.store(), shown(text_only_->why), provenances_, known_));
     if (!session_) return nullptr;
-    SessionFacts facts = facts_of(*session_, store(), is_saved_, provenances_, stretches_);
+    SessionFacts facts = facts_of(*session_, store(), is_saved_, provenances_, known_);
     if (!is_saved_) facts.id = -unsaved_->number;
     return std::make_shared<const SessionFacts>(std::move(facts));
 }
@@ -161,7 +161,7 @@ DetachedSession OpenSession::detach()
     detached.unsaved = std::move(unsaved_);
     detached.text_only = std::exchange(text_only_, std::nullopt);
     provenances_.clear();
-    stretches_.forget();
+    known_.forget();
     is_saved_ = true;
     return detached;
 }
@@ -194,7 +194,7 @@ void OpenSession::discard()
     } catch (const Error&) {
         // Ignored: the original error is reported, and an empty session is harmless.
     }
-    stretches_.forget();
+    known_.forget();
     is_saved_ = true;
 }
 
@@ -203,7 +203,7 @@ void OpenSession::close()
     session_.reset();
     text_only_.reset();
     provenances_.clear();
-    stretches_.forget();
+    known_.forget();
 }
 
 void OpenSession::rename(const std::string& name)

@@ -15,8 +15,8 @@
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 #include "ui/engine/detached_session.h"
-#include "ui/engine/document_stretches.h"
 #include "ui/engine/engine_thread.h"
+#include "ui/engine/known_documents.h"
 #include "ui/engine/loaded_model.h"
 #include "ui/engine/sampling_request.h"
 #include "ui/engine/session_facts.h"
@@ -37,11 +37,11 @@ public:
     bool is_saved() const { return is_saved_; }
     bool is_open(const QString& name) const; // a saved session of this name
     bool is_open_or_opening(const QString& name) const { return is_open(name) || opening_ == name; }
-    QString name() const;                                 // REQUIRES: is_any_open
-    std::string compute() const;                          // its product type; the default if none is open
-    bool is_made_with(const engine::Model& model) const;  // false: none is open, or one of another model
-    std::shared_ptr<const SessionFacts> facts();          // null: none is open
-    DocumentStretches& stretches() { return stretches_; } // of the documents of store()
+    QString name() const;                                // REQUIRES: is_any_open
+    std::string compute() const;                         // its product type; the default if none is open
+    bool is_made_with(const engine::Model& model) const; // false: none is open, or one of another model
+    std::shared_ptr<const SessionFacts> facts();         // null: none is open
+    KnownDocuments& known() { return known_; }           // of the documents of store()
     storage::StoredOptions options_for(const NewSession& request) const;
 
     // begin, open and reopen REQUIRE that no session is open. begin may load the model again, because new sessions
@@ -80,7 +80,7 @@ private:
     std::optional<TextOnlySession> text_only_;  // set instead of session_
     QString opening_;                           // the session being opened; empty: none
     std::map<int64_t, Provenance> provenances_; // by answer
-    DocumentStretches stretches_;
+    KnownDocuments known_;
 };
 
 } // namespace palimpsest::ui

@@ -569,7 +569,7 @@ void EngineThread::Worker::write_notes()
     if (!storage::index_documents(open_.store(), storage::documents_in(session.stream()), *this, stop()))
         throw storage::Interrupted{Text("Stopped. The notes that were written are kept.")};
     const storage::ScopedValue progress(note_progress_,
-                                        std::optional(NoteProgress::of(session, open_.store(), open_.stretches())));
+                                        std::optional(NoteProgress::of(session, open_.store(), open_.known())));
     frames_.set_notes(note_progress_->notes(), note_progress_->wanted());
     frames_.publish_frame();
     const WritesNotes writes(session);

@@ -128,7 +128,7 @@ public:
     storage::StoredSession& operator*() { return session_; }
     std::shared_ptr<SessionFacts> facts()
     {
-        return std::make_shared<SessionFacts>(facts_of(session_, store_, true, {}, stretches_));
+        return std::make_shared<SessionFacts>(facts_of(session_, store_, true, {}, known_));
     }
 
 private:
@@ -145,7 +145,7 @@ private:
     storage::Store store_; // in memory
     storage::Listener listener_;
     storage::StoredSession session_{store_, "Ashford", options(), listener_};
-    DocumentStretches stretches_;
+    KnownDocuments known_;
 };
 
 nlohmann::json exported(std::shared_ptr<const SessionFacts> facts, const engine::RetentionMap& map)
