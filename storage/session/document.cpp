@@ -118,6 +118,11 @@ std::vector<std::string> document_endings()
     return endings;
 }
 
+std::string title_of_file(const std::string& name)
+{
+    return fs::path(name).stem().string();
+}
+
 Document::Document(const std::string& name, std::istream& in, std::stop_token stop)
     : name_(name), source_(&in), stop_(std::move(stop))
 {
@@ -148,8 +153,14 @@ Document Document::of_text(const std::string& title, std::istream& in, std::stop
 
 std::string Document::title() const
 {
-    if (!is_stream()) return fs::path(name_).stem().string();
+    if (!is_stream()) return title_of_file(name_);
     return name_ == "-" ? "standard input" : name_;
+}
+
+std::string Document::own_title()
+{
+    if (!is_stream() && read_ == 0) read_block(ahead_.emplace());
+    return metadata_.title.empty() ? title() : metadata_.title;
 }
 
 std::optional<uint64_t> Document::text_bytes() const
@@ -174,6 +185,13 @@ bool Document::has_source(int64_t bytes, int64_t hash) const
 }
 
 bool Document::next(std::string& block)
+{
+    if (!ahead_) return read_block(block);
+    block = *std::exchange(ahead_, std::nullopt);
+    return !block.empty();
+}
+
+bool Document::read_block(std::string& block)
 {
     const bool begins = read_ == 0;
     if (!reader_) {

@@ -56,6 +56,9 @@ public:
     const std::string& name() const { return name_; }
     bool is_stream() const { return source_ != &file_; } // standard input or text in memory: can be read only once
     std::string title() const;                           // file name without folder and extension
+    // The title that the document says it has, else title(). Reads the first block of a file, which next() returns
+    // afterwards. Throws as next().
+    std::string own_title();
     std::optional<uint64_t> total_bytes() const { return total_; } // of a regular file
     // Of the text, if it is a file of text; how long the text of other formats is, is known at its end.
     std::optional<uint64_t> text_bytes() const;
@@ -85,6 +88,7 @@ private:
         : name_(title), source_(&in), stop_(std::move(stop))
     {
     }
+    bool read_block(std::string& block);
     bool next_of_file(std::string& block);
     bool next_of_reader(std::string& block);
     void take(ReaderFact& fact);
@@ -101,6 +105,7 @@ private:
     std::istream* source_;
     std::stop_token stop_;
     std::optional<uint64_t> total_;
+    std::optional<std::string> ahead_; // the first block, if own_title() has read it and next() has not returned it
     uint64_t read_ = 0, words_ = 0;
     bool inside_word_ = false;
     Hasher64 hash_;
@@ -113,6 +118,9 @@ private:
     std::vector<std::string> empty_pages_;
     std::vector<Text> notes_;
 };
+
+// As Document::title of the file of this name.
+std::string title_of_file(const std::string& name);
 
 // Opens all documents before any is read, so that a wrong name is reported at once.
 using Documents = std::vector<std::unique_ptr<Document>>;

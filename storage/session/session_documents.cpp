@@ -11,6 +11,17 @@
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::storage {
+namespace {
+
+// The title that a document says it has, else the name of this file of it. A document whose content is stored may
+// have been stored from another file.
+std::string title_of(const Document& document, const DocumentInfo& stored)
+{
+    return stored.title == title_of_file(stored.source) ? document.title() : stored.title;
+}
+
+} // namespace
+
 void SessionDocuments::read(Document& document, bool more_follow)
 {
     read_with_fallback([&] { read_now(document, more_follow); });
@@ -179,7 +190,7 @@ std::optional<StreamDocument> SessionDocuments::add(Document& document, bool mor
         if (is_new) library.remove(added.id);
         return std::nullopt;
     }
-    const StreamFraming framing = framing_.before_document(stream, document.title());
+    const StreamFraming framing = framing_.before_document(stream, title_of(document, added));
     const StreamDocument part{.id = added.id, .tokens = added.tokens};
     std::vector<StreamPart> longer = stream.parts();
     longer.insert(longer.end(), {framing, part});

@@ -146,9 +146,10 @@ std::unique_ptr<engine::Session> AnswerCommand::start(const Documents& documents
     const auto tokens = common_.budget_is_share() ? count_tokens(documents) : std::nullopt;
     engine::SessionOptions options = common_.session(model_->config(), {.input = tokens});
     std::vector<uint64_t> framing;
-    for (const auto& document : documents)
-        framing.push_back(framing.empty() ? template_->open_user().size()
-                                          : template_->next_document(document->title()).size());
+    if (!common_.pins.empty())
+        for (const auto& document : documents)
+            framing.push_back(framing.empty() ? template_->open_user().size()
+                                              : template_->next_document(document->own_title()).size());
     options.pins = pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_);
     if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
     const auto rows = question_turn(*template_, question);
@@ -184,7 +185,7 @@ Coverage AnswerCommand::read(engine::Session& session, const Documents& document
     for (size_t i = 0; i < documents.size(); ++i) {
         Document& document = *documents[i];
         const StreamFraming framing{.ids = i == 0 ? template_->open_user()
-                                                  : template_->next_document(document.title())};
+                                                  : template_->next_document(document.own_title())};
         session.feed(framing.ids);
         stream.append(framing);
         std::optional<EncodedImport> import;
