@@ -11,6 +11,7 @@
 
 #include "app/reader/line_boxes.h"
 #include "app/reader/pdf_layout.h"
+#include "storage/reader/empty_pages.h"
 
 namespace palimpsest::reader {
 namespace {
@@ -308,16 +309,7 @@ private:
     void report_empty_pages()
     {
         if (empty_.empty()) return;
-        constexpr size_t most_named = 20;
-        std::string names;
-        for (size_t i = 0; i < std::min(empty_.size(), most_named); ++i)
-            names.append(i == 0 ? "" : ", ").append(empty_[i]);
-        if (empty_.size() > most_named) names += ", …";
-        if (empty_.size() == 1)
-            writer_.note(Text("page {0} of {1} has no text, and may be a picture", Text::escaped(names), pages()));
-        else
-            writer_.note(Text("{0} of {1} pages have no text, and may be pictures: {2}", empty_.size(), pages(),
-                              Text::escaped(names)));
+        writer_.note(storage::empty_pages_words(empty_, static_cast<size_t>(pages())));
     }
 
     QPdfDocument& pdf_;

@@ -8,6 +8,7 @@
 #include "engine/text/document_encoder.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
+#include "storage/reader/empty_pages.h"
 #include "storage/session/encoded_import.h"
 #include "storage/session/reading.h"
 
@@ -48,6 +49,7 @@ StoredDocument DocumentStorer::store(Document& document)
             listener_.note(Text("{0} has the same content as {1}, which is stored already",
                                 printable(document.name()), printable(same->source)));
         store_.library.add_source(same->id, source);
+        tell_empty_pages(document.name(), *same);
         return {.info = *std::move(same), .is_new = false};
     }
     const int64_t id = import(document);
@@ -83,6 +85,16 @@ try {
     return false;
 }
 
+// Other formats have marks of pages, too, but none that are pictures.
+void DocumentStorer::tell_empty_pages(const std::string& name, const DocumentInfo& stored)
+{
+    if (stored.format != "PDF") return;
+    const std::vector<std::string> labels = store_.library.pages_without_text(stored.id);
+    if (labels.empty()) return;
+    listener_.note(
+        Text("{0}: {1}", printable(name), empty_pages_words(labels, store_.library.pages(stored.id).size())));
+}
+
 Library::Making DocumentStorer::making() const
 {
     const engine::Tokenizer& tokenizer = require_tokenizer(model_);
@@ -106,6 +118,7 @@ int64_t DocumentStorer::import(Document& document)
 // A document that was not made here is taken as it is.
 StoredDocument DocumentStorer::store_copy(const DocumentInfo& stored)
 {
+    tell_empty_pages(stored.title, stored);
     const auto made = store_.library.making(stored.id);
     const Library::Making wanted{.first_text = making().first_text, .parser = made ? made->parser : 0};
     if (stored.tokenizer == model_.fingerprint() && (!made || made->first_text == wanted.first_text))

@@ -1,5 +1,7 @@
 #include "ui/compare/compare_start.h"
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "engine/model/model.h"
@@ -54,12 +56,13 @@ void append_document(storage::Library& library, int64_t document, std::vector<en
     }
 }
 
-ComparedText text_of_file(const QString& file, const engine::Tokenizer& tokenizer, const std::stop_token& stop)
+ComparedText text_of_file(EngineThread::Tools& tools, const QString& file, const engine::Tokenizer& tokenizer)
 {
     std::istringstream nothing;
-    storage::Document document(file.toStdString(), nothing, stop);
+    storage::Document document(file.toStdString(), nothing, tools.stop);
     ComparedText text;
     text.tokens = storage::encode_document(document, tokenizer, true, text.coverage);
+    storage::report_notes(document, tools.listener);
     return text;
 }
 
@@ -71,6 +74,8 @@ ComparedText text_of_documents(EngineThread::Tools& tools, const std::vector<sto
         append_document(tools.store.library, document.id, text.tokens);
         text.coverage.invalid_sequences += document.invalid_sequences;
         text.coverage.nul_characters += document.nul_characters;
+        std::ranges::move(tools.store.library.pages_without_text(document.id),
+                          std::back_inserter(text.coverage.pages_without_text));
     }
     text.coverage.tokens_in_input = text.tokens.size();
     return text;
@@ -80,7 +85,7 @@ ComparedText read_text(EngineThread::Tools& tools, const CompareRequest& request
 {
     const engine::Tokenizer& tokenizer = storage::require_tokenizer(*tools.model);
     ComparedText text = request.file.isEmpty() ? text_of_documents(tools, request.documents)
-                                               : text_of_file(request.file, tokenizer, tools.stop);
+                                               : text_of_file(tools, request.file, tokenizer);
     if (text.tokens.empty())
         throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(request.what.toStdString()),
                     Text("it has no text"), Text("choose a document with text"));

@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "engine/model/model.h"
+#include "storage/session/listener.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 #include "ui/engine/engine_thread.h"
@@ -18,6 +19,7 @@ struct EngineThread::Tools {
     storage::Store& store;
     storage::StoredSession* session; // the open session, or null
     std::stop_token stop;
+    storage::Listener& listener; // its notes are shown in the window
     // Reports progress; cheap enough to call often.
     std::function<void(double share, std::optional<double> seconds_left)> progress;
 };

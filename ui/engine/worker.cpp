@@ -649,6 +649,7 @@ void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
                 .store = open_.session() ? open_.store() : database_.store(),
                 .session = open_.session(),
                 .stop = stop(),
+                .listener = *this,
                 .progress = [this](double share, std::optional<double> seconds_left) {
                     loop_.run_interleaved();
                     frames_.set_share(share);

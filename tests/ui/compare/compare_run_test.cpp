@@ -290,16 +290,20 @@ private Q_SLOTS:
                 encoded.push_back({tokens_[i], i, i + 1});
             document.add_text(std::string(tokens, 'x'));
             document.add_tokens(encoded);
+            document.add_page({.label = "i", .first_token = 0, .first_byte = 0});
+            document.add_page({.label = "ii", .first_token = 0, .first_byte = 0});
             return store.library.get(document.finish({}));
         };
         storage::Store store, another;
         const storage::DocumentInfo wanted = import(store, model_->fingerprint(), 300);
         QCOMPARE(import(another, model_->fingerprint(), 200).id, wanted.id);
         const auto compared = [&](storage::Store& open, const storage::DocumentInfo& document) {
+            storage::Listener listener;
             EngineThread::Tools tools{.model = model_,
                                       .store = open,
                                       .session = nullptr,
                                       .stop = {},
+                                      .listener = listener,
                                       .progress = [](double, std::optional<double>) {}};
             CompareRequest request;
             request.what = QStringLiteral("Ashford");
@@ -313,6 +317,7 @@ private Q_SLOTS:
         QCOMPARE(state->tokens_total, uint64_t{model_->tokenizer()->adds_bos() ? 301u : 300u});
         QCOMPARE(state->coverage.tokens_in_input, uint64_t{300});
         QCOMPARE(state->coverage.tokens_read, uint64_t{300});
+        QCOMPARE(state->coverage.pages_without_text, std::vector<std::string>{"i"});
         QCOMPARE(code_of([&] { compared(another, wanted); }), std::optional(ErrorCode::DocumentNotFound));
         storage::Store empty;
         QCOMPARE(code_of([&] { compared(empty, wanted); }), std::optional(ErrorCode::DocumentNotFound));
