@@ -13,6 +13,7 @@
 #include "app/palimpsest/library_document.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
+#include "app/palimpsest/subcommands.h"
 #include "app/palimpsest/table.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -41,16 +42,12 @@ using Access = storage::Database::Access;
 class LibraryCommand final : public Command {
 public:
     explicit LibraryCommand(CLI::App& parent)
+        : subcommands_(
+              *parent.add_subcommand("library", "documents that stay stored, to be read and searched at any time"),
+              database_, common_.json)
     {
-        command_ =
-            parent.add_subcommand("library", "documents that stay stored, to be read and searched at any time");
-        command_->require_subcommand(1);
-        const auto add = [&](const char* name, const char* meaning, void (LibraryCommand::*action)(Console&)) {
-            CLI::App* command = command_->add_subcommand(name, meaning);
-            actions_.push_back({command, action});
-            add_database_option(*command, database_);
-            command->add_flag("--json", common_.json, "print one JSON document");
-            return command;
+        const auto add = [this](const char* name, const char* meaning, void (LibraryCommand::*action)(Console&)) {
+            return subcommands_.add(name, meaning, action);
         };
         CLI::App* adding = add("add", "store documents, also all that are in a folder", &LibraryCommand::add);
         adding->add_option("FILE", names_, "documents, and folders of documents")->required();
@@ -72,21 +69,12 @@ public:
             ->add_option("DOCUMENT", names_, "the documents' numbers or titles")
             ->required();
     }
-    bool chosen() const override { return command_->parsed(); }
+    bool chosen() const override { return subcommands_.chosen(); }
     bool wants_json() const override { return common_.json; }
 
-    void run(Console& console) override
-    {
-        for (const auto& [command, action] : actions_)
-            if (command->parsed()) return (this->*action)(console);
-    }
+    void run(Console& console) override { subcommands_.run(*this, console); }
 
 private:
-    struct Action {
-        CLI::App* command;
-        void (LibraryCommand::*action)(Console&);
-    };
-
     // ---- add
 
     void add(Console& console)
@@ -436,8 +424,6 @@ private:
 
     static Text title_of(const DocumentInfo& document) { return Text("document '{0}'", printable(document.title)); }
 
-    CLI::App* command_ = nullptr;
-    std::vector<Action> actions_;
     CommonOptions common_;
     std::vector<std::string> names_;
     std::string document_, words_, file_, database_;
@@ -451,4 +437,5 @@ std::unique_ptr<Command> make_library(CLI::App& parent)
     return std::make_unique<LibraryCommand>(parent);
 }
 
+    Subcommands<LibraryCommand> subcommands_;
 } // namespace palimpsest::app

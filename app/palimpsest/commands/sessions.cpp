@@ -12,6 +12,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
 #include "app/palimpsest/progress.h"
+#include "app/palimpsest/subcommands.h"
 #include "app/palimpsest/table.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -76,15 +77,11 @@ Text messages_text(uint64_t count)
 class Sessions final : public Command {
 public:
     explicit Sessions(CLI::App& parent)
+        : subcommands_(*parent.add_subcommand("sessions", "what is stored, and what to do with it"), database_,
+                       json_)
     {
-        sessions_ = parent.add_subcommand("sessions", "what is stored, and what to do with it");
-        sessions_->require_subcommand(1);
-        const auto add = [&](const char* name, const char* meaning, void (Sessions::*action)(Console&)) {
-            CLI::App* command = sessions_->add_subcommand(name, meaning);
-            actions_.push_back({command, action});
-            add_database_option(*command, database_);
-            command->add_flag("--json", json_, "print one JSON document");
-            return command;
+        const auto add = [this](const char* name, const char* meaning, void (Sessions::*action)(Console&)) {
+            return subcommands_.add(name, meaning, action);
         };
         const auto named = [&](CLI::App* command) {
             command->add_option("NAME", name_, "the session's name")->required();
@@ -143,21 +140,12 @@ public:
         gc->add_option("--max-size", max_size_, "of the database, such as 2GiB")->required();
         gc->add_flag("--dry-run", dry_run_, "only say which caches would be freed, and what each frees");
     }
-    bool chosen() const override { return sessions_->parsed(); }
+    bool chosen() const override { return subcommands_.chosen(); }
     bool wants_json() const override { return json_; }
 
-    void run(Console& console) override
-    {
-        for (const auto& [command, action] : actions_)
-            if (command->parsed()) return (this->*action)(console);
-    }
+    void run(Console& console) override { subcommands_.run(*this, console); }
 
 private:
-    struct Action {
-        CLI::App* command;
-        void (Sessions::*action)(Console&);
-    };
-
     std::unique_ptr<Store> open(Access access) const { return open_store(database_, access); }
 
     // The database with the session NAME, or the exported file NAME, if no session has this name; then name_
@@ -606,11 +594,11 @@ private:
                        Text("nothing uses {0} ({1})", visible(file.path.string()), format_bytes(file.bytes)));
     }
 
-    CLI::App *sessions_ = nullptr, *export_ = nullptr;
+    CLI::App* export_ = nullptr;
     CommonOptions common_; // of export
-    std::vector<Action> actions_;
     std::string name_, other_, file_, format_, max_size_, database_;
     bool json_ = false, list_ = false, force_ = false, dry_run_ = false;
+    Subcommands<Sessions> subcommands_;
 };
 
 } // namespace
