@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The library: folders of documents are stored once, listed, searched, read, exported and deleted.
 Usage: library_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import json
 import os
 import shutil
 import signal
@@ -38,7 +39,7 @@ class LibraryTest(SessionTest):
         added = self.library("add", self.books, *WITH_MODEL)
         self.assertEqual([d["title"] for d in added["documents"]], ["chapter 2", "chapter 10", "The Harbour"])
         self.assertEqual([d["added"] for d in added["documents"]], [True] * 3)
-        self.assertEqual((added["failed"], added["other_files"]), ([], 1))
+        self.assertEqual((added["failed"], added["other_files"], added["interrupted"]), ([], 1, False))
         self.assertEqual((added["documents"][2]["author"], added["documents"][2]["format"],
                           added["documents"][2]["language"]), ("Ada Brennan", "HTML", "en"))
         self.assertTrue(all(d["in_library"] and d["sessions"] == [] for d in added["documents"]))
@@ -211,3 +212,11 @@ class LibraryTest(SessionTest):
 
 if __name__ == "__main__":
     run("__main__")
+        process = self.start("library", "add", names[0], pipe, *names, "--json", *WITH_MODEL)
+        with open(pipe, "wb"):
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 130)
+        result = json.loads(printed)
+        self.assertTrue(result["interrupted"])
+        self.assertEqual([(d["title"], d["added"]) for d in result["documents"]], [("chapter 2", False)])

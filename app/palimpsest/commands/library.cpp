@@ -83,22 +83,30 @@ private:
         if (console.stop.stop_requested()) throw stopped(0, found.files.size());
         const auto model = load_chosen_model(common_, console);
         const auto store = open_store(database_, Access::Write, console.stop);
-        ConsoleListener listener(console, common_.events);
-        storage::LibraryAddition addition(*store, model, listener);
         std::vector<AddedFile> additions;
-        for (const std::string& file : found.files) {
-            try {
-                additions.push_back(addition.add(file, console.in));
-            } catch (const storage::Interrupted&) {
-                if (found.files.size() == 1) throw;
-                throw stopped(additions.size(), found.files.size());
-            }
-            if (found.files.size() == 1 && additions.back().error) throw Error(*additions.back().error);
-            if (!common_.json) print(additions, found.files.size(), console);
+        try {
+            add_all(found.files, *store, model, additions, console);
+        } catch (const storage::Interrupted&) {
+            if (common_.json) print_json(additions, found, true, *store, console);
+            if (found.files.size() == 1) throw;
+            throw stopped(additions.size(), found.files.size());
         }
         name_what_was_left_out(found, console);
-        if (common_.json) print_json(additions, found, *store, console);
+        if (common_.json) print_json(additions, found, false, *store, console);
         refuse_failures(additions);
+    }
+
+    void add_all(const std::vector<std::string>& files, Store& store,
+                 const std::shared_ptr<const engine::Model>& model, std::vector<AddedFile>& additions,
+                 Console& console) const
+    {
+        ConsoleListener listener(console, common_.events);
+        storage::LibraryAddition addition(store, model, listener);
+        for (const std::string& file : files) {
+            additions.push_back(addition.add(file, console.in));
+            if (files.size() == 1 && additions.back().error) throw Error(*additions.back().error);
+            if (!common_.json) print(additions, files.size(), console);
+        }
     }
 
     static storage::Interrupted stopped(size_t added, size_t all)
@@ -133,7 +141,7 @@ private:
     }
 
     static void print_json(const std::vector<AddedFile>& additions, const storage::FoundDocuments& found,
-                           Store& store, Console& console)
+                           bool is_interrupted, Store& store, Console& console)
     {
         ordered_json documents = ordered_json::array(), failed = ordered_json::array();
         for (const AddedFile& addition : additions) {
@@ -147,6 +155,7 @@ private:
         write_json(console.out, {{"schema", "palimpsest.library-addition/1"},
                                  {"documents", documents},
                                  {"failed", failed},
+                                 {"interrupted", is_interrupted},
                                  {"other_files", found.other_files},
                                  {"unreadable_folders", found.unreadable},
                                  {"version", PALIMPSEST_VERSION}});
@@ -428,6 +437,7 @@ private:
     std::vector<std::string> names_;
     std::string document_, words_, file_, database_;
     size_t limit_ = 20;
+    Subcommands<LibraryCommand> subcommands_;
 };
 
 } // namespace
@@ -437,5 +447,4 @@ std::unique_ptr<Command> make_library(CLI::App& parent)
     return std::make_unique<LibraryCommand>(parent);
 }
 
-    Subcommands<LibraryCommand> subcommands_;
 } // namespace palimpsest::app
