@@ -154,6 +154,18 @@ class LibraryTest(SessionTest):
         self.run_command("read", "--document", "chapter 2", "--session", "s")
         self.assertEqual(self.state("s"), self.state("s", alone))
 
+    def test_files_and_stored_documents_are_read_in_the_order_given(self):
+        names = [os.path.join(self.books, name) for name in ("chapter 10.txt", "chapter 2.txt", "old/harbour.html")]
+        self.run_command("library", "add", *names, *WITH_MODEL)
+        self.run_command("read", "--document", "chapter 10", names[1], "--document", "The Harbour", "--session", "s", *SMALL)
+        self.assertEqual([d["title"] for d in self.document("sessions", "show", "s")["documents"]],
+                         ["chapter 10", "chapter 2", "The Harbour"])
+        alone = os.path.join(self.folder, "alone.db")
+        self.run_command("read", *names, "--session", "s", *SMALL, "--db", alone)
+        self.assertEqual(self.state("s"), self.state("s", alone))
+        printed = self.library("add", names[2], names[0], names[1], *WITH_MODEL)["documents"]
+        self.assertEqual([d["title"] for d in printed], ["The Harbour", "chapter 10", "chapter 2"])
+
     def test_a_title_that_is_another_documents_number_is_not_guessed(self):
         self.write("1.txt", "one\n" + text(60, 1))
         self.write("2.txt", "two\n" + text(60, 2))
@@ -205,13 +217,6 @@ class LibraryTest(SessionTest):
             _, rest = process.communicate(timeout=PATIENCE)
             self.assertIn(b"stopped after 2 of 4 files, which are stored", rest)
         self.assertEqual(process.returncode, 130)
-        os.remove(pipe)
-        self.assertEqual([d["added"] for d in self.library("add", self.books, *WITH_MODEL)["documents"]],
-                         [False, False, True])
-
-
-if __name__ == "__main__":
-    run("__main__")
         process = self.start("library", "add", names[0], pipe, *names, "--json", *WITH_MODEL)
         with open(pipe, "wb"):
             process.send_signal(signal.SIGINT)
@@ -220,3 +225,10 @@ if __name__ == "__main__":
         result = json.loads(printed)
         self.assertTrue(result["interrupted"])
         self.assertEqual([(d["title"], d["added"]) for d in result["documents"]], [("chapter 2", False)])
+        os.remove(pipe)
+        self.assertEqual([d["added"] for d in self.library("add", self.books, *WITH_MODEL)["documents"]],
+                         [False, False, True])
+
+
+if __name__ == "__main__":
+    run("__main__")

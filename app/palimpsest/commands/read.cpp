@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "app/palimpsest/command.h"
@@ -52,13 +53,17 @@ public:
     explicit Read(CLI::App& parent)
     {
         command_ = parent.add_subcommand("read", "stream documents into a named session, to ask about them later");
-        command_->add_option("FILE", files_,
-                             "documents, - for standard input, or an exported session, which is not read again if "
-                             "its model is here");
-        command_->add_option(
-            "--document", documents_,
-            "read a stored document, which its number or title names (see palimpsest library list); "
-            "may be repeated");
+        file_ = command_->add_option(
+            "FILE", files_,
+            "documents, - for standard input, or an exported session, which is not read again if "
+            "its model is here");
+        document_ =
+            command_
+                ->add_option(
+                    "--document", documents_,
+                    "read a stored document, which its number or title names (see palimpsest library list); "
+                    "may be repeated; documents and files are read in the order given")
+                ->allow_extra_args(false);
         add_session_option(*command_, session_)->required();
         command_
             ->add_option("--checkpoint-seconds", options_.checkpoint_seconds,
@@ -117,9 +122,7 @@ public:
         if (!opened) opened = std::make_unique<StoredSession>(*store, session_, options_, listener);
         StoredSession& session = *opened;
         const uint64_t before = session.session().tokens_seen();
-        for (const auto& document : documents)
-            session.read(*document, document != documents.back() || !stored.empty());
-        if (!stored.empty()) session.read_stored(stored);
+        read_all(session, in_order_given(documents, stored));
         const bool is_read_before = session.session().tokens_seen() == before;
         if (is_read_before && !common_.pins.empty()) session.pin(common_.pins);
         session.complete_notes();
@@ -154,6 +157,40 @@ public:
     }
 
 private:
+    using Source = std::variant<storage::Document*, int64_t>; // a file, or the id of a stored document
+
+    // FILE and --document, which CLI11 keeps apart, as they stand on the command line. Documents of an exported
+    // file, which come before those of --document in `stored`, stay before them.
+    std::vector<Source> in_order_given(const Documents& documents, const std::vector<int64_t>& stored) const
+    {
+        std::vector<Source> all;
+        size_t file = 0, document = stored.size() - documents_.size();
+        all.insert(all.end(), stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(document));
+        for (const CLI::Option* option : command_->parse_order()) {
+            if (option == document_)
+                all.emplace_back(stored[document++]);
+            else if (option == file_ && !documents.empty())
+                all.emplace_back(documents[file++].get());
+        }
+        return all;
+    }
+
+    // Stored documents that follow one another are appended to the session together (StoredSession::read_stored).
+    static void read_all(StoredSession& session, const std::vector<Source>& sources)
+    {
+        for (size_t i = 0; i < sources.size();) {
+            if (storage::Document* const* document = std::get_if<storage::Document*>(&sources[i])) {
+                ++i;
+                session.read(**document, i < sources.size());
+                continue;
+            }
+            std::vector<int64_t> stored;
+            for (; i < sources.size() && std::holds_alternative<int64_t>(sources[i]); ++i)
+                stored.push_back(std::get<int64_t>(sources[i]));
+            session.read_stored(stored);
+        }
+    }
+
     // How an exported session is used. `session`: the exported session under the name of --session, if its cache
     // can be used; null if not. `documents`: then the ids of its documents, whose text is read into --session.
     struct Opened {
@@ -223,7 +260,7 @@ private:
     }
 
     CLI::App* command_ = nullptr;
-    CLI::Option* question_ = nullptr;
+    CLI::Option *file_ = nullptr, *document_ = nullptr, *question_ = nullptr;
     CommonOptions common_;
     StoredOptions options_;
     std::vector<std::string> files_, documents_;
