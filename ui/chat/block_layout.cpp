@@ -2,6 +2,7 @@
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ui/chat/laid_block.h"
 #include "ui/chat/message_layout.h"
@@ -105,6 +106,7 @@ void MessageLayout::lay_table(LaidBlock& laid, double x, double width)
     for (const int places : block.widths)
         widths.push_back((places + 1) * style_->character * 1.1 + 2 * padding);
     fit_columns(widths, width);
+    if (laid.reads_leftwards) x += std::max(0.0, width - std::accumulate(widths.begin(), widths.end(), 0.0));
     laid.columns.assign(1, x);
     for (const double w : widths)
         laid.columns.push_back(std::floor(laid.columns.back() + w));
@@ -133,6 +135,21 @@ double MessageLayout::indent_of(const Block& block) const
     return std::min<double>(static_cast<double>(block.around.size()), deepest_indent) * style_->indent;
 }
 
+// A paragraph reads as its letters do. What has no direction of its own is indented as the paragraph before it in
+// the same list or quote.
+bool MessageLayout::reads_leftwards(size_t p, size_t b) const
+{
+    for (size_t i = b + 1; i-- > 0;) {
+        const Block& block = parts_[p].blocks[i].block;
+        const bool has_direction =
+            block.kind != Block::Kind::Rule && block.kind != Block::Kind::Code && block.kind != Block::Kind::Table;
+        if (i < b && block.around.empty()) return false;
+        if (has_direction) return block.texts[0].text.isRightToLeft();
+        if (block.around.empty()) return false;
+    }
+    return false;
+}
+
 void MessageLayout::lay(size_t p, size_t b)
 {
     LaidBlock& laid = parts_[p].blocks[b];
@@ -140,9 +157,9 @@ void MessageLayout::lay(size_t p, size_t b)
     laid.boxes.clear();
     laid.laid = true;
     laid.height = 0;
-    laid.reads_leftwards = false;
-    const double x = indent_of(laid.block);
-    const double width = std::max<double>(width_ - x, 6 * style_->character);
+    laid.reads_leftwards = reads_leftwards(p, b);
+    const double indent = indent_of(laid.block), x = laid.reads_leftwards ? 0 : indent;
+    const double width = std::max<double>(width_ - indent, 6 * style_->character);
     switch (laid.block.kind) {
     case Block::Kind::Rule:
         laid.height = style_->line_height;
@@ -160,8 +177,7 @@ void MessageLayout::lay(size_t p, size_t b)
         font.setBold(true);
     }
     if (laid.block.kind == Block::Kind::Note) font.setItalic(true);
-    laid.reads_leftwards = laid.block.texts[0].text.isRightToLeft();
-    lay_inline(laid, laid.block.texts[0], font, laid.reads_leftwards ? 0 : x, 0, width, Qt::AlignLeft, 0);
+    lay_inline(laid, laid.block.texts[0], font, x, 0, width, Qt::AlignLeft, 0);
 }
 
 } // namespace palimpsest::ui

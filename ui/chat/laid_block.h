@@ -29,7 +29,7 @@ struct LaidBlock {
     bool laid = false;
     bool reads_leftwards = false; // list markers, quote bars and the indentation are at the right
     std::vector<LaidBox> boxes;
-    QRectF frame;
+    QRectF frame;                      // of code
     std::vector<double> columns, rows; // grid lines of a table, including both edges
 };
 

@@ -105,6 +105,7 @@ private:
     void lay_code(LaidBlock& laid, double x, double width);
     std::vector<QTextLayout::FormatRange> formats(const Block& block, const InlineText& text) const;
     double indent_of(const Block& block) const;
+    bool reads_leftwards(size_t part, size_t block) const;
 
     // ---- painting (message_painting.cpp)
     void paint_block(QPainter& painter, size_t part, size_t block, double y, const TextSelection* selection) const;

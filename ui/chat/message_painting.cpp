@@ -55,8 +55,8 @@ void MessageLayout::paint_frame(QPainter& painter, const LaidBlock& laid, double
 {
     if (laid.block.kind == Block::Kind::Rule) {
         const int middle = laid.height / 2;
-        painter.fillRect(QRectF(indent_of(laid.block), y + middle, width_ - indent_of(laid.block), 1),
-                         style_->line);
+        const double indent = indent_of(laid.block);
+        painter.fillRect(QRectF(laid.reads_leftwards ? 0 : indent, y + middle, width_ - indent, 1), style_->line);
         return;
     }
     if (laid.block.kind == Block::Kind::Code) {

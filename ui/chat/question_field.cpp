@@ -3,6 +3,7 @@
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QTextBlock>
+#include <QTextOption>
 #include <QUrl>
 #include <algorithm>
 
@@ -40,8 +41,20 @@ QuestionField::QuestionField(QWidget* parent) : QPlainTextEdit(parent)
             &QuestionField::fit);
     connect(this, &QPlainTextEdit::textChanged, this, [this] {
         if (!recalling_) recalled_ = -1;
+        follow_direction();
     });
     fit();
+}
+
+// QPlainTextEdit orders the letters of a text by its direction, but lays all text out from the left.
+void QuestionField::follow_direction()
+{
+    QTextOption option = document()->defaultTextOption();
+    const Qt::Alignment wanted = toPlainText().isRightToLeft() ? Qt::AlignRight : Qt::AlignLeft;
+    if (option.alignment() == wanted && option.textDirection() == Qt::LayoutDirectionAuto) return;
+    option.setAlignment(wanted);
+    option.setTextDirection(Qt::LayoutDirectionAuto);
+    document()->setDefaultTextOption(option);
 }
 
 QVariant QuestionField::loadResource(int, const QUrl&)

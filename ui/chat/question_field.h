@@ -40,6 +40,7 @@ protected:
 
 private:
     bool recall(int by);
+    void follow_direction();
     void fit();
     int height_of(int lines) const;
 

@@ -25,6 +25,7 @@ private Q_SLOTS:
     void the_button_sends_or_stops();
     void up_and_down_show_earlier_questions();
     void the_field_grows_with_its_lines_up_to_a_limit();
+    void text_that_reads_leftwards_begins_at_the_right();
     void a_long_paste_becomes_a_signal();
     void pasted_files_become_a_signal();
     void a_waiting_question_can_be_cancelled();
@@ -143,6 +144,23 @@ void ComposerTest::the_field_grows_with_its_lines_up_to_a_limit()
     QVERIFY(field->height() > three);
     field->replace({});
     QCOMPARE(field->height(), one);
+}
+
+void ComposerTest::text_that_reads_leftwards_begins_at_the_right()
+{
+    Composer composer;
+    composer.resize(600, 100);
+    composer.show();
+    QuestionField* field = composer.field();
+    const auto cursor_is_at_the_right = [&] {
+        return field->cursorRect().center().x() > field->viewport()->width() / 2;
+    };
+    QTest::keyClicks(field, QStringLiteral("sea"));
+    QVERIFY(!cursor_is_at_the_right());
+    field->replace(QString::fromUtf8("\u05e1\u05e4\u05e8"));
+    QVERIFY(cursor_is_at_the_right());
+    field->replace({});
+    QVERIFY(!cursor_is_at_the_right());
 }
 
 void ComposerTest::a_long_paste_becomes_a_signal()

@@ -264,9 +264,9 @@ void MarkdownTest::bars_and_markers_of_right_to_left_text_are_at_the_right()
         layout.paint(painter, 0, image.height(), nullptr);
         return image;
     };
-    const auto has_ink = [&](const QImage& image, int left, int right) {
+    const auto has_ink = [&](const QImage& image, int left, int right, int top = 0) {
         for (int x = left; x < right; ++x)
-            for (int y = 0; y < image.height(); ++y)
+            for (int y = top; y < image.height(); ++y)
                 if (image.pixel(x, y) != qRgb(255, 255, 255)) return true;
         return false;
     };
@@ -278,6 +278,18 @@ void MarkdownTest::bars_and_markers_of_right_to_left_text_are_at_the_right()
         const QImage rightwards = painted(QString(begin) + "sea");
         QVERIFY(has_ink(rightwards, 0, indent));
         QVERIFY(!has_ink(rightwards, width / 2, width));
+    }
+    const QString hebrew = QString::fromUtf8("\u05e1\u05e4\u05e8"), sea = QStringLiteral("sea");
+    for (const QString& below :
+         {QStringLiteral("\n\n  ```\n  1\n  ```\n"), QStringLiteral("\n\n  |1|2|\n  |---|---|\n  |3|4|\n")}) {
+        const bool is_table = below.contains(u'|');
+        const QImage leftwards = painted("- " + hebrew + below), rightwards = painted("- " + sea + below);
+        const int top = leftwards.height() / 2;
+        QVERIFY(!has_ink(leftwards, width - indent + 2, width, top));
+        QVERIFY(has_ink(leftwards, width - 2 * indent, width - indent, top));
+        QCOMPARE(has_ink(leftwards, 0, indent, top), !is_table);
+        QVERIFY(!has_ink(rightwards, 0, indent, top));
+        QVERIFY(has_ink(rightwards, indent, 2 * indent, top));
     }
 }
 
