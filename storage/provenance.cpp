@@ -157,7 +157,7 @@ Provenances::Read Provenances::read(int64_t session, uint64_t stream_tokens)
             if (one)
                 read.all.emplace(query.getColumn(0).getInt64(), std::move(*one));
             else
-                ++read.left_out;
+                read.left_out.push_back(query.getColumn(0).getInt64());
         }
         return read;
     });
@@ -170,7 +170,18 @@ std::map<int64_t, Provenance> Provenances::of(int64_t session, uint64_t stream_t
 
 size_t Provenances::count_left_out(int64_t session, uint64_t stream_tokens)
 {
-    return read(session, stream_tokens).left_out;
+    return read(session, stream_tokens).left_out.size();
+}
+
+void Provenances::remove_left_out(int64_t session, uint64_t stream_tokens)
+{
+    db_.in_transaction([&] {
+        for (const int64_t answer : read(session, stream_tokens).left_out) {
+            auto remove = db_.statement("DELETE FROM provenance WHERE message = ?");
+            remove.bind(1, answer);
+            remove.exec();
+        }
+    });
 }
 
 } // namespace palimpsest::storage

@@ -59,11 +59,12 @@ public:
     // By answer. A row that is damaged, too large, or impossible (tokens beyond the session's stream) is left out.
     std::map<int64_t, Provenance> of(int64_t session, uint64_t stream_tokens);
     size_t count_left_out(int64_t session, uint64_t stream_tokens);
+    void remove_left_out(int64_t session, uint64_t stream_tokens);
 
 private:
     struct Read {
         std::map<int64_t, Provenance> all;
-        size_t left_out = 0;
+        std::vector<int64_t> left_out; // answers
     };
     Read read(int64_t session, uint64_t stream_tokens);
 

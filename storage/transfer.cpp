@@ -11,13 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/hash.h"
 #include "storage/library.h"
+#include "storage/note_rows.h"
 #include "storage/packing.h"
 #include "storage/part_file.h"
 #include "storage/passage_index.h"
+#include "storage/provenance.h"
 #include "storage/snapshot_codec.h"
 #include "storage/snapshots.h"
 
@@ -46,12 +49,17 @@ void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& 
         statement.bind(index, value.getBytes() ? value.getBlob() : "", value.getBytes());
 }
 
+[[noreturn]] void refuse_damaged_rows(const Text& what)
+{
+    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"), what,
+                Text("the database it comes from is damaged"));
+}
+
 int64_t other(const RowIds& ids, int64_t id)
 {
     const auto found = ids.find(id);
-    if (found != ids.end()) return found->second;
-    throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
-                Text("its rows name others that are not there"), Text("the database it comes from is damaged"));
+    if (found == ids.end()) refuse_damaged_rows(Text("its rows name others that are not there"));
+    return found->second;
 }
 
 // Copies the rows of `select`, whose first column is the row's id and whose other columns are those of `insert`.
@@ -200,22 +208,32 @@ private:
         return all;
     }
 
-    // Reads what comes from elsewhere as it will be read here. Notes and sources of answers that are damaged are
-    // left out whenever they are read.
+    // Reads what comes from elsewhere as it will be read here. An export leaves out notes and sources of answers
+    // that are damaged, and its names are text.
     void check_all()
     {
         refuse_impossible_rows();
-        Conversations(from_).fade_record(session_);
-        for (const Message& message : Conversations(from_).messages(session_))
-            if (message.damaged)
-                throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
-                            Text("message {0} does not match its checksum", message.id),
-                            Text("the database it comes from is damaged"));
+        Conversations conversations(from_);
+        conversations.fade_record(session_);
+        for (const Message& message : conversations.messages(session_))
+            if (message.damaged) refuse_damaged_rows(Text("message {0} does not match its checksum", message.id));
         for (const int64_t snapshot : snapshots_to_copy_)
             Snapshots(from_).verify(snapshot);
-        for (const int64_t document : documents_of_session())
+        for (const int64_t document : documents_of_session()) {
             Library(from_).verify(document);
+            if (!std::ranges::all_of(structure_of(from_, document), engine::is_valid_utf8))
+                refuse_damaged_rows(Text("titles in it are not text in UTF-8"));
+        }
+        if (const size_t damaged = count_damaged_notes(from_, session_))
+            refuse_damaged_rows(Text("damaged notes: {0}", damaged));
+        const uint64_t tokens = tokens_of(conversations.stream(session_));
+        if (const size_t answers = Provenances(from_).count_left_out(session_, tokens))
+            refuse_damaged_rows(Text("answers whose stored sources are damaged: {0}", answers));
     }
+
+    // A section or a page may begin where the text ends.
+#define PALIMPSEST_BEYOND_DOCUMENT                                                                                 \
+    "(first_token < 0 OR first_token > documents.tokens OR first_byte < 0 OR first_byte > bytes)"
 
     // Numbers that no version of this program writes.
     void refuse_impossible_rows()
@@ -224,10 +242,15 @@ private:
              {"SELECT id FROM messages WHERE session = ? AND (role NOT IN (0, 1) OR state NOT IN (0, 1, 2, 3))",
               "SELECT idx FROM stream WHERE session = ? AND tokens < 0",
               "SELECT first FROM pins WHERE session = ?1 AND (first < 0 OR last < first OR last >= "
-              "(SELECT coalesce(sum(tokens), 0) FROM stream WHERE session = ?1))"})
-            if (!rows(impossible, session_).empty())
-                throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"),
-                            Text("it has numbers that cannot be"), Text("the database it comes from is damaged"));
+              "(SELECT coalesce(sum(tokens), 0) FROM stream WHERE session = ?1))",
+              "SELECT idx FROM sections JOIN documents ON id = document WHERE document IN "
+              "(SELECT document FROM stream WHERE session = ?) AND " PALIMPSEST_BEYOND_DOCUMENT,
+              "SELECT idx FROM pages JOIN documents ON id = document WHERE document IN "
+              "(SELECT document FROM stream WHERE session = ?) AND " PALIMPSEST_BEYOND_DOCUMENT,
+              "SELECT end_byte FROM notes JOIN documents ON id = document WHERE session = ? AND "
+              "(end_token < first_token OR end_token > documents.tokens OR end_byte < first_byte OR "
+              "end_byte > bytes OR " PALIMPSEST_BEYOND_DOCUMENT ")"})
+            if (!rows(impossible, session_).empty()) refuse_damaged_rows(Text("it has numbers that cannot be"));
     }
 
     std::vector<int64_t> documents_of_session()
@@ -521,18 +544,38 @@ SessionInfo session_of(Database& database, int64_t session)
                 Text(Step::ListSessions));
 }
 
-// Folders say nothing on another machine, and are nobody else's business.
-void forget_folders(Database& database)
+std::string as_utf8(const std::string& text)
+{
+    std::string valid;
+    engine::Utf8Decoder decoder;
+    const auto append = [&](char32_t code, size_t, bool) { engine::append_utf8(code, valid); };
+    for (const char byte : text)
+        decoder.push(static_cast<unsigned char>(byte), append);
+    decoder.finish(append);
+    return valid;
+}
+
+// Folders say nothing on another machine, and are nobody else's business. The name of a file, and a title that
+// comes from it, may be any bytes.
+void clean_names(Database& database)
 {
     database.transaction([&] {
-        auto query = database.statement("SELECT id, source FROM documents");
+        auto query = database.statement("SELECT id, source, title FROM documents");
         while (query.executeStep()) {
-            auto change = database.statement("UPDATE documents SET source = ? WHERE id = ?");
-            change.bind(1, file_name(query.getColumn(1).getString()));
-            change.bind(2, query.getColumn(0).getInt64());
+            auto change = database.statement("UPDATE documents SET source = ?, title = ? WHERE id = ?");
+            change.bind(1, as_utf8(file_name(query.getColumn(1).getString())));
+            change.bind(2, as_utf8(query.getColumn(2).getString()));
+            change.bind(3, query.getColumn(0).getInt64());
             change.exec();
         }
     });
+}
+
+// Notes can be written again, and an answer is whole without its sources.
+void leave_out_damaged(Database& database, int64_t session)
+{
+    remove_damaged_notes(database, session);
+    Provenances(database).remove_left_out(session, tokens_of(Conversations(database).stream(session)));
 }
 
 void write_export(Database& database, const SessionInfo& session, const fs::path& file,
@@ -544,7 +587,8 @@ void write_export(Database& database, const SessionInfo& session, const fs::path
     if (state) exported.options = with_form(exported.options, state->form);
     const int64_t made = Transfer(database, to, session.id, Transfer::Kind::Export).run(exported, !state);
     if (state) Snapshots(to).save(made, state->state, {}, state->form);
-    forget_folders(to);
+    leave_out_damaged(to, made);
+    clean_names(to);
     to.guarded([&] { to.sql().exec("PRAGMA journal_mode = DELETE"); }); // one file, readable anywhere
 }
 

@@ -1,8 +1,8 @@
 #include "storage/notes/notes.h"
 
-#include <string>
+#include <array>
 
-#include "storage/hash.h"
+#include "storage/note_rows.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -10,13 +10,14 @@ namespace {
 int64_t hash_of(const Note& note)
 {
     const Stretch& about = note.about;
-    std::string all;
-    for (const uint64_t number : {about.first_token, about.end_token, about.first_byte, about.end_byte,
-                                  static_cast<uint64_t>(about.section), static_cast<uint64_t>(note.origin),
-                                  static_cast<uint64_t>(note.repeats)})
-        all += std::to_string(number) + ' ';
-    all += note.text + '\0' + note.refused;
-    return hash64(std::as_bytes(std::span(all)));
+    const std::array<uint64_t, 7> numbers{about.first_token,
+                                          about.end_token,
+                                          about.first_byte,
+                                          about.end_byte,
+                                          static_cast<uint64_t>(about.section),
+                                          static_cast<uint64_t>(note.origin),
+                                          static_cast<uint64_t>(note.repeats)};
+    return hash_of_note(numbers, note.text, note.refused);
 }
 
 Note note_of(SQLite::Statement& row)

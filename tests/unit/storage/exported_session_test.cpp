@@ -56,6 +56,15 @@ void change(const fs::path& file, const std::string& sql)
     SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(sql);
 }
 
+// Rows that do not match their checksums.
+constexpr const char* insert_note =
+    "INSERT INTO notes(session, document, first_token, end_token, first_byte, end_byte, section, origin, repeats, "
+    "text, refused, tokens, seconds, hash) SELECT sessions.id, documents.id, 0, 1, 0, 1, -1, 0, 0, 'x', '', 1, 0, "
+    "1 "
+    "FROM sessions, documents";
+constexpr const char* insert_provenance =
+    "INSERT OR REPLACE INTO provenance(message, data, hash) SELECT max(id), '{}', 1 FROM messages";
+
 // A session that has read a book and answered a question, exported.
 class Gift {
 public:
@@ -240,6 +249,21 @@ TEST_CASE("embeddings go along if they are about the same passages")
           (are_others ? 0 : static_cast<int64_t>(passages)));
 }
 
+TEST_CASE("what is damaged at home and can be missed is not in the export, and names in it are text")
+{
+    Gift gift(options());
+    SQLite::Database& home = gift.home().store().database.sql();
+    home.exec(insert_note);
+    home.exec(insert_provenance);
+    home.exec("UPDATE documents SET title = CAST(X'62FF' AS TEXT)");
+    gift.write();
+    ScratchDatabase elsewhere;
+    import_session(*elsewhere, gift.file(), "");
+    CHECK(elsewhere->sql().execAndGet("SELECT count(*) FROM notes").getInt() == 0);
+    CHECK(elsewhere->sql().execAndGet("SELECT count(*) FROM provenance").getInt() == 0);
+    CHECK(Library(*elsewhere).list().at(0).title == "b\uFFFD");
+}
+
 TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and changes nothing")
 {
     Gift gift(options());
@@ -309,6 +333,42 @@ TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and ch
     SECTION("a pin beyond the text")
     {
         change(gift.file(), "INSERT INTO pins(session, first, last) SELECT id, 1, 99999999 FROM sessions");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a section beyond the text")
+    {
+        const std::string column = GENERATE("first_token", "first_byte"), number = GENERATE("-1", "99999999");
+        change(gift.file(), "INSERT OR REPLACE INTO sections(document, idx, title, first_token, first_byte) SELECT "
+                            "id, 0, 'x', 0, 0 FROM documents");
+        change(gift.file(), "UPDATE sections SET " + column + " = " + number);
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a page beyond the text")
+    {
+        change(gift.file(),
+               "INSERT INTO pages(document, idx, label, first_token, first_byte) SELECT id, 0, 'x', 0, "
+               "99999999 FROM documents");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a title that is not text")
+    {
+        change(gift.file(), "UPDATE documents SET title = CAST(X'62FF' AS TEXT)");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a heading that is not text")
+    {
+        change(gift.file(), "INSERT INTO sections(document, idx, title, first_token, first_byte) SELECT id, 99, "
+                            "CAST(X'62FF' AS TEXT), 0, 0 FROM documents");
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("a note that does not match its checksum")
+    {
+        change(gift.file(), insert_note);
+        CHECK(refused() == "PAL-DB-03");
+    }
+    SECTION("sources of an answer that do not match their checksum")
+    {
+        change(gift.file(), insert_provenance);
         CHECK(refused() == "PAL-DB-03");
     }
     SECTION("a record of what faded that does not match its checksum")
