@@ -7,6 +7,7 @@
 
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console.h"
+#include "storage/interrupted.h"
 #include "storage/session/exported_session.h"
 #include "storage/session/store.h"
 
@@ -33,13 +34,17 @@ void tell_import(const std::string& file, const storage::OpenedExport& opened, c
                  bool events, Console& console);
 
 // Calls `open`, which opens the session that was imported, and tells the import. If `open` throws, an import that
-// is new is removed again; `writer` returns the store for that.
+// is new is removed again, but not if it was interrupted: what was fed is saved. `writer` returns the store to
+// remove it from.
 template<class Open, class Writer>
 void open_imported(const std::string& file, const storage::OpenedExport& opened, bool events, Console& console,
                    const Open& open, const Writer& writer)
 {
     try {
         open();
+    } catch (const storage::Interrupted&) {
+        tell_import(file, opened, opened.session.name, events, console);
+        throw;
     } catch (...) {
         if (opened.is_new) writer()->conversations.take_back(opened.session.id);
         throw;

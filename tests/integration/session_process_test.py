@@ -465,6 +465,23 @@ class StoredSessionTest(SessionTest):
         told = self.document("sessions", "export", "one", bare)
         self.assertEqual((told["form"], told["cache_bytes"]), (None, 0))
 
+    def test_what_is_fed_of_an_export_without_a_cache_is_kept(self):
+        self.export()
+        self.run_command("sessions", "strip", "one")
+        bare = os.path.join(self.folder, "bare.palimpsest")
+        self.run_command("sessions", "export", "one", bare)
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        ask = lambda *more: self.document("ask", bare, "who?", "--max-tokens", "4", "--session", "mine", *elsewhere, *more)
+        self.fails(2, "PAL-SESSION-06", "ask", bare, "who?", "--budget", "63", *elsewhere)
+        self.assertEqual(self.document("sessions", "list", *elsewhere)["sessions"], [])
+        first = ask()
+        self.assertGreaterEqual(first["tokens_fed_again"], first["coverage"]["tokens_read"])
+        again = ask()
+        self.assertEqual((again["tokens_fed_again"], again["answers"][0]["text"]), (0, first["answers"][0]["text"]))
+        read = self.document("read", bare, "--session", "mine", *elsewhere)
+        self.assertEqual(read["coverage"]["tokens_read"], first["coverage"]["tokens_read"])
+        self.assertEqual([s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]], ["mine"])
+
     def test_a_question_to_an_export_that_was_imported_waits_for_no_writer(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         exported = os.path.join(self.folder, "one.palimpsest")

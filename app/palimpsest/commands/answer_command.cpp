@@ -118,6 +118,7 @@ void AnswerCommand::open_stored(std::unique_ptr<Store> store, StoredOptions opti
     options.question_option = Text::verbatim(steer_option);
     const std::string name = session_.empty() ? command_->get_name() : session_;
     const auto open = [&] {
+        if (export_ && options.read_only) keep_what_is_fed(options, console);
         stored_ = std::make_unique<StoredSession>(*store_, name, std::move(options), *listener_);
     };
     if (export_)
@@ -131,6 +132,23 @@ void AnswerCommand::open_stored(std::unique_ptr<Store> store, StoredOptions opti
     tokenizer_ = &stored_->tokenizer();
     template_ = &stored_->chat_template();
     warn(console);
+}
+
+void AnswerCommand::keep_what_is_fed(StoredOptions& options, Console& console)
+try {
+    if (!store_->snapshots.of(export_->session.id).empty()) return;
+    const auto writer = storage::open_store(database_, storage::Database::Access::Write, console.stop);
+    StoredOptions kept = options;
+    kept.read_only = false;
+    StoredSession session(*writer, export_->session.name, kept, *listener_);
+    if (session.is_half_read())
+        session.read_on();
+    else
+        session.save();
+    tokens_kept_ = session.session().tokens_seen();
+    options.model = session.shared_model();
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::BusyDatabase) throw;
 }
 
 void AnswerCommand::warn(Console& console) const
@@ -327,7 +345,7 @@ ordered_json AnswerCommand::json(const engine::Session& session, const Coverage&
     }
     if (!session_.empty()) {
         result["form"] = storage::name_of(stored_->snapshot_form());
-        result["tokens_fed_again"] = stored_->tokens_fed_again();
+        result["tokens_fed_again"] = tokens_kept_ + stored_->tokens_fed_again();
         result["bytes_written"] = stored_->bytes_written();
     }
     return result;

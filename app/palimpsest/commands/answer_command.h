@@ -103,6 +103,9 @@ protected:
     std::unique_ptr<storage::StoredSession> stored_; // set with --session
 
 private:
+    // Feeds the text of an exported session without a cache, and saves its state; feeds nothing while another
+    // process writes to the database. Gives `options` the model that it has loaded.
+    void keep_what_is_fed(storage::StoredOptions& options, Console& console);
     void warn(Console& console) const;
     std::unique_ptr<engine::Session> start(const storage::Documents& documents, const std::string& question) const;
     storage::Coverage read(engine::Session& session, const storage::Documents& documents,
@@ -111,6 +114,7 @@ private:
 
     bool recompute_ = false;
     std::optional<storage::OpenedExport> export_; // set by take_export
+    uint64_t tokens_kept_ = 0;                    // by keep_what_is_fed
     std::string export_file_;
     const engine::Tokenizer* tokenizer_ = nullptr;
     const engine::ChatTemplate* template_ = nullptr;
