@@ -507,8 +507,9 @@ private:
 std::string with_model(const std::string& options, const fs::path& model, const std::string& identity)
 {
     auto all = nlohmann::ordered_json::parse(options, nullptr, false);
-    if (!all.is_object()) return options;
-    if (all.contains(model_key)) all[model_key] = model.string();
+    if (!all.is_object() && identity.empty()) return options;
+    if (!all.is_object()) all = {{model_key, nullptr}}; // cannot be read, either
+    if (all.contains(model_key) && all[model_key].is_string()) all[model_key] = model.string();
     all.erase(identity_key);
     if (!identity.empty()) all[identity_key] = identity;
     return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

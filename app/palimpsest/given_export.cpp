@@ -65,10 +65,12 @@ storage::OpenedExport open_given_cache(storage::Store& store, const std::string&
     auto opened = open_given_export(store, file, session, options);
     if (!opened.model) {
         if (opened.is_new) tell_import(file, opened, opened.session.name, options.events, console);
-        throw storage::model_is_elsewhere(
-            opened.session,
-            Text("to ask about it, read it with another model: palimpsest read '{0}' --session OTHER",
-                 printable(file)));
+        const std::string name = printable(file);
+        throw storage::is_only_text(
+            opened,
+            opened.has_settings
+                ? Text("to ask about it, read it with another model: palimpsest read '{0}' --session OTHER", name)
+                : Text("to ask about it, read it anew: palimpsest read '{0}' --session OTHER", name));
     }
     return opened;
 }

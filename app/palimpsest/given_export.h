@@ -20,8 +20,8 @@ bool is_given_export(const std::vector<std::string>& files);
 // As open_export, with the model of --model if it was given. `session`: the name of --session; empty: none.
 storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
                                         const CommonOptions& options);
-// As this, for commands that need its cache. Throws Error (Failed, PAL-SNAP-02) if its model is not used; the
-// session is imported then, which a note says.
+// As this, for commands that need its cache. Throws Error (Failed) as is_only_text if only its text can be used;
+// the session is imported then, which a note says.
 storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,
                                        const CommonOptions& options, Console& console);
 // The session that was imported from the file before, if its model is on this machine. Opens the database for

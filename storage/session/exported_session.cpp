@@ -57,6 +57,14 @@ std::optional<fs::path> model_for(Store& store, const SessionInfo& session, cons
     return place ? place : model_of_others(store.conversations, session.model);
 }
 
+// nullopt: they cannot be read.
+std::optional<SessionSettings> settings_of(const SessionInfo& session)
+try {
+    return SessionSettings(session);
+} catch (const Error&) {
+    return std::nullopt;
+}
+
 // Whether the session holds another text than the file that it was imported from.
 bool has_gone_on(Store& store, const SessionInfo& session, ExportFile& exported)
 {
@@ -75,10 +83,11 @@ std::optional<OpenedExport> find_opened(Store& store, ExportFile& exported, cons
     const bool has_lost_its_cache =
         store.snapshots.of(found->id).empty() && ExportContents::of(exported).cache_bytes > 0;
     if (has_lost_its_cache && name.empty()) return std::nullopt;
+    const auto settings = settings_of(*found);
     return OpenedExport{.session = *found,
-                        .is_new = false,
                         .has_gone_on = has_gone_on(store, *found, exported),
-                        .model = model_for(store, *found, SessionSettings(*found).model, model)};
+                        .has_settings = settings.has_value(),
+                        .model = settings ? model_for(store, *found, settings->model, model) : std::nullopt};
 }
 
 } // namespace
@@ -126,24 +135,36 @@ OpenedExport open_export(Store& store, const fs::path& file, const std::string& 
     ExportFile exported(file);
     const std::string identity = exported.identity();
     if (const auto found = find_opened(store, exported, identity, name, model)) return *found;
+    const auto settings = settings_of(exported.session());
     // A folder in the file is of another machine, or of someone who wants this one to look there.
-    const fs::path name_of_model =
-        ExportFile::guarded([&] { return fs::path(SessionSettings(exported.session()).model).filename(); });
-    const auto place = model_for(store, exported.session(), name_of_model, model);
+    const auto place =
+        settings ? model_for(store, exported.session(), fs::path(settings->model).filename(), model) : std::nullopt;
     const std::string imported =
         import_session(store.database, exported,
                        {.name = name.empty() ? free_name(store.conversations, exported.session().name) : name,
                         .model = place ? place->string() : "",
                         .identity = identity});
-    return {.session = store.conversations.get(imported), .is_new = true, .model = place};
+    return {.session = store.conversations.get(imported),
+            .is_new = true,
+            .has_settings = settings.has_value(),
+            .model = place};
 }
 
-Error model_is_elsewhere(const SessionInfo& session, const Text& remedy)
+Text settings_are_unreadable()
 {
+    return Text("its settings cannot be read");
+}
+
+Error is_only_text(const OpenedExport& opened, const Text& remedy)
+{
+    const Text subject("session '{0}'", printable(opened.session.name));
+    if (!opened.has_settings)
+        return {ErrorKind::Failed, ErrorCode::DamagedDatabase, subject,
+                Text("{0}; its text can be shown and searched", settings_are_unreadable()), remedy};
     return {
-        ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text("session '{0}'", printable(session.name)),
+        ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, subject,
         Text("its cache was made with the model {0}, which is not used here; its text can be shown and searched",
-             printable(session.model_name)),
+             printable(opened.session.model_name)),
         remedy};
 }
 

@@ -23,10 +23,12 @@ void export_rounded(Store& store, const SessionInfo& session, const std::filesys
                     const StoredOptions& options, Listener& listener);
 
 struct OpenedExport {
-    SessionInfo session;                        // as it is stored here
-    bool is_new = false;                        // false: it was imported from the same file before
-    bool has_gone_on = false;                   // since then: it holds another text than the file
-    std::optional<std::filesystem::path> model; // nullopt: its model is not here, and only its text can be used
+    SessionInfo session;      // as it is stored here
+    bool is_new = false;      // false: it was imported from the same file before
+    bool has_gone_on = false; // since then: it holds another text than the file
+    bool has_settings = true; // false: they cannot be read
+    // nullopt: its model is not here, or its settings cannot be read; only its text can be used.
+    std::optional<std::filesystem::path> model;
 };
 
 // The session that was imported from the file before, if it is as it should be used: it has its cache, or the file
@@ -43,7 +45,9 @@ std::optional<OpenedExport> find_opened_export(Store& store, const std::filesyst
 OpenedExport open_export(Store& store, const std::filesystem::path& file, const std::string& name = {},
                          const std::filesystem::path& model = {});
 
-// The Error (Failed, PAL-SNAP-02) for one whose model is not here. `remedy`: what to do with its text.
-Error model_is_elsewhere(const SessionInfo& session, const Text& remedy);
+// The Error for one without `model` (Failed): PAL-SNAP-02, or PAL-DB-03 if its settings cannot be read. `remedy`:
+// what to do with its text.
+Error is_only_text(const OpenedExport& opened, const Text& remedy);
+Text settings_are_unreadable();
 
 } // namespace palimpsest::storage

@@ -482,6 +482,26 @@ class StoredSessionTest(SessionTest):
         self.assertEqual(read["coverage"]["tokens_read"], first["coverage"]["tokens_read"])
         self.assertEqual([s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]], ["mine"])
 
+    def test_an_export_with_settings_that_cannot_be_read_is_text(self):
+        for number, options in enumerate(('{"budget": "x"}', '{"model": 5}', "no json")):
+            with self.subTest(options=options):
+                if number == 0: self.export()
+                gift = os.path.join(self.folder, "gift %d" % number)
+                self.run_command("sessions", "export", "one", gift)
+                with sqlite3.connect(gift) as exported:
+                    exported.execute("UPDATE sessions SET options = ?", (options,))
+                elsewhere = ["--db", os.path.join(self.folder, "elsewhere %d.db" % number)]
+                for _ in range(2):
+                    sentence = self.fails(1, "PAL-DB-03", "ask", gift, "who?", *elsewhere)
+                    self.assertIn("its settings cannot be read; its text can be shown and searched", sentence)
+                    self.assertIn("palimpsest read '%s' --session OTHER" % gift, sentence)
+                self.assertEqual([s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]], ["one"])
+                self.assertIn(b"book", self.run_command("find", "keeper of light", "--words", *elsewhere).stdout)
+                read = self.run_command("read", gift, "--session", "anew", *BEGUN, *elsewhere)
+                self.assertIn(b"because its settings cannot be read: its text is read anew", read.stderr)
+                imported = self.run_command("sessions", "import", gift, "--name", "third", *elsewhere)
+                self.assertIn(b"its settings cannot be read; its text can be shown and searched", imported.stderr)
+
     def test_a_question_to_an_export_that_was_imported_waits_for_no_writer(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         exported = os.path.join(self.folder, "one.palimpsest")

@@ -215,6 +215,7 @@ private:
             Opened opened{std::make_unique<StoredSession>(store, session_, options_, listener),
                           documents_of(store, imported)};
             tell_import(files_[0], imported, imported.session.name, common_.events, console);
+            if (!imported.has_settings) tell_read_anew(storage::settings_are_unreadable(), console);
             return opened;
         } catch (...) {
             if (imported.is_new) store.conversations.take_back(imported.session.id);
@@ -250,13 +251,18 @@ private:
         } catch (const Error& error) {
             undo();
             if (error.code() != ErrorCode::SettingsDiffer) throw;
-            write_note(console, common_.events,
-                       Text("its cache is not used, because {0}: its text is read anew", error.text()));
+            tell_read_anew(error.text(), console);
             return nullptr;
         } catch (...) {
             undo();
             throw;
         }
+    }
+
+    void tell_read_anew(const Text& reason, Console& console) const
+    {
+        write_note(console, common_.events,
+                   Text("its cache is not used, because {0}: its text is read anew", reason));
     }
 
     CLI::App* command_ = nullptr;

@@ -382,19 +382,23 @@ private:
     void import_file(Console& console)
     {
         const auto store = open(Access::Write);
-        const std::string name = imported(*store);
+        const storage::OpenedExport opened = imported(*store);
+        const std::string& name = opened.session.name;
+        if (!opened.has_settings)
+            write_note(console, false,
+                       Text("{0}; its text can be shown and searched", storage::settings_are_unreadable()));
         if (json_) return write_json(console.out, {{"schema", "palimpsest.import/1"}, {"name", name}});
         console.out << visible(name) << '\n';
     }
 
     // Without --name, a session that was imported from the same file before is taken.
-    std::string imported(Store& store) const
+    storage::OpenedExport imported(Store& store) const
     {
         const storage::ExportFile file(file_);
         const bool is_taken = store.conversations.find(file.session().name).has_value();
         const bool is_there = storage::imported_session(store.database, file.identity()).has_value();
         const std::string name = name_.empty() && is_taken && !is_there ? file.session().name : name_;
-        return storage::open_export(store, file_, name).session.name;
+        return storage::open_export(store, file_, name);
     }
 
     void verify(Console& console)
