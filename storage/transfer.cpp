@@ -15,6 +15,7 @@
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/hash.h"
+#include "storage/interrupted.h"
 #include "storage/library.h"
 #include "storage/note_rows.h"
 #include "storage/packing.h"
@@ -73,8 +74,8 @@ struct RowCopy {
 class Transfer {
 public:
     enum class Kind { Export, Import };
-    Transfer(Database& from, Database& to, int64_t session, Kind kind)
-        : from_(from), to_(to), session_(session), is_import_(kind == Kind::Import)
+    Transfer(Database& from, Database& to, int64_t session, Kind kind, std::stop_token stop = {})
+        : from_(from), to_(to), session_(session), is_import_(kind == Kind::Import), stop_(std::move(stop))
     {
     }
 
@@ -108,6 +109,7 @@ private:
         if (is_import_) check_all();
         copy_documents();
         copy_blocks();
+        check_stop();
         to_.transaction([&] {
             sessions_[session_] = Conversations(to_).insert(info);
             copy({.select = "SELECT id, session, parent, role, state, text, ids, hash, created_ms FROM messages "
@@ -217,9 +219,12 @@ private:
         conversations.fade_record(session_);
         for (const Message& message : conversations.messages(session_))
             if (message.damaged) refuse_damaged_rows(Text("message {0} does not match its checksum", message.id));
-        for (const int64_t snapshot : snapshots_to_copy_)
+        for (const int64_t snapshot : snapshots_to_copy_) {
+            check_stop();
             Snapshots(from_).verify(snapshot);
+        }
         for (const int64_t document : documents_of_session()) {
+            check_stop();
             Library(from_).verify(document);
             if (!std::ranges::all_of(structure_of(from_, document), engine::is_valid_utf8))
                 refuse_damaged_rows(Text("titles in it are not text in UTF-8"));
@@ -328,7 +333,8 @@ private:
     void copy_embeddings(int64_t document, bool cuts_passages)
     {
         if (cuts_passages) {
-            PassageIndex(to_).build(documents_.at(document));
+            PassageIndex(to_).build(documents_.at(document), [&](uint64_t) { return !stop_.stop_requested(); });
+            check_stop();
             const auto passages = passages_of(from_, document);
             if (passages.empty() || passages != passages_of(to_, documents_.at(document))) return;
         }
@@ -428,8 +434,10 @@ private:
             const auto there = same_block(block);
             there ? blocks_[block] = *there : (missing.push_back(block), 0);
         }
-        for (const int64_t block : missing)
+        for (const int64_t block : missing) {
+            check_stop();
             check_block(block);
+        }
         copy_in_transactions({.select = "SELECT id, hash, raw, seal, data FROM blocks WHERE id = ?",
                               .insert = "INSERT INTO blocks(hash, raw, seal, data) VALUES(?, ?, ?, ?)",
                               .renamed = {}},
@@ -487,17 +495,25 @@ private:
     void copy_in_transactions(const RowCopy& copied, const std::vector<int64_t>& keys, RowIds* ids)
     {
         constexpr size_t rows_at_once = 16;
-        for (size_t at = 0; at < keys.size(); at += rows_at_once)
+        for (size_t at = 0; at < keys.size(); at += rows_at_once) {
+            check_stop();
             to_.transaction([&] {
                 for (size_t i = at; i < std::min(keys.size(), at + rows_at_once); ++i)
                     copy(copied, keys[i], ids);
             });
+        }
+    }
+
+    void check_stop() const
+    {
+        if (stop_.stop_requested()) throw Interrupted{Text("stopped; nothing was imported")};
     }
 
     Database& from_;
     Database& to_;
     int64_t session_;
     bool is_import_;
+    std::stop_token stop_;
     RowIds sessions_, documents_, new_documents_, messages_, snapshots_, blocks_;
     std::vector<int64_t> snapshots_to_copy_;
 };
@@ -620,7 +636,7 @@ void export_session(Database& database, int64_t session, const fs::path& file,
                     Text("it cannot be written"), Text("check the folder and its permissions"));
 }
 
-std::string import_session(Database& database, ExportFile& file, const ImportedAs& as)
+std::string import_session(Database& database, ExportFile& file, const ImportedAs& as, const std::stop_token& stop)
 {
     SessionInfo session = file.session();
     if (!as.name.empty()) session.name = as.name;
@@ -628,7 +644,7 @@ std::string import_session(Database& database, ExportFile& file, const ImportedA
         with_model(session.options,
                    as.model.empty() ? file_name(text_setting(session.options, model_key)) : as.model, as.identity);
     Conversations(database).check_name(session.name);
-    Transfer transfer(file.database(), database, session.id, Transfer::Kind::Import);
+    Transfer transfer(file.database(), database, session.id, Transfer::Kind::Import, stop);
     try {
         ExportFile::guarded([&] { transfer.run(session, true); });
     } catch (...) {
@@ -638,10 +654,11 @@ std::string import_session(Database& database, ExportFile& file, const ImportedA
     return session.name;
 }
 
-std::string import_session(Database& database, const fs::path& file, const std::string& name)
+std::string import_session(Database& database, const fs::path& file, const std::string& name,
+                           const std::stop_token& stop)
 {
     ExportFile from(file);
-    return import_session(database, from, {.name = name, .model = {}, .identity = {}});
+    return import_session(database, from, {.name = name, .model = {}, .identity = {}}, stop);
 }
 
 std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "engine/session/session_state.h"
@@ -36,11 +37,13 @@ struct ImportedAs {
 
 // Imports the session of an exported file, with those of its documents that are not stored yet. Indexes these, and
 // takes their embeddings if they are about the same passages. Returns the session's name. Throws Error (Failed,
-// PAL-DOC-05, PAL-DB-03, PAL-SNAP-03) if anything in it does not match its checksum, (Usage, PAL-SESSION-02) if the
-// name is taken; in all cases nothing changes.
-std::string import_session(Database& database, ExportFile& file, const ImportedAs& as);
+// PAL-DOC-05, PAL-DB-03, PAL-SNAP-03) if anything in it does not match its checksum or cannot be, (Usage,
+// PAL-SESSION-02) if the name is taken, and Interrupted when stopped; in all cases nothing changes.
+std::string import_session(Database& database, ExportFile& file, const ImportedAs& as,
+                           const std::stop_token& stop = {});
 // As this, and throws as ExportFile. `name`: as in ImportedAs.
-std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name);
+std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name,
+                           const std::stop_token& stop = {});
 // The session that was imported from a file of this identity, or the one of this name: the oldest of several that
 // have their caches, or of all if none has. nullopt if none is there. It may have gone on since.
 std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,

@@ -32,9 +32,9 @@ std::filesystem::path model_of(const CommonOptions& options)
 } // namespace
 
 storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
-                                        const CommonOptions& options)
+                                        const CommonOptions& options, const std::stop_token& stop)
 {
-    return storage::open_export(store, file, session, model_of(options));
+    return storage::open_export(store, file, session, model_of(options), stop);
 }
 
 std::optional<storage::OpenedExport> export_opened_before(const std::string& database, const std::string& file,
@@ -62,7 +62,7 @@ void tell_import(const std::string& file, const storage::OpenedExport& opened, c
 storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,
                                        const CommonOptions& options, Console& console)
 {
-    auto opened = open_given_export(store, file, session, options);
+    auto opened = open_given_export(store, file, session, options, console.stop);
     if (!opened.model) {
         if (opened.is_new) tell_import(file, opened, opened.session.name, options.events, console);
         const std::string name = printable(file);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ bool is_given_export(const std::vector<std::string>& files);
 
 // As open_export, with the model of --model if it was given. `session`: the name of --session; empty: none.
 storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
-                                        const CommonOptions& options);
+                                        const CommonOptions& options, const std::stop_token& stop);
 // As this, for commands that need its cache. Throws Error (Failed) as is_only_text if only its text can be used;
 // the session is imported then, which a note says.
 storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,

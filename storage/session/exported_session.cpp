@@ -126,7 +126,8 @@ std::optional<OpenedExport> find_opened_export(Store& store, const fs::path& fil
     return find_opened(store, exported, exported.identity(), name, model);
 }
 
-OpenedExport open_export(Store& store, const fs::path& file, const std::string& name, const fs::path& model)
+OpenedExport open_export(Store& store, const fs::path& file, const std::string& name, const fs::path& model,
+                         const std::stop_token& stop)
 {
     std::error_code unknown;
     if (fs::equivalent(file, store.database.file(), unknown))
@@ -143,7 +144,8 @@ OpenedExport open_export(Store& store, const fs::path& file, const std::string& 
         import_session(store.database, exported,
                        {.name = name.empty() ? free_name(store.conversations, exported.session().name) : name,
                         .model = place ? place->string() : "",
-                        .identity = identity});
+                        .identity = identity},
+                       stop);
     return {.session = store.conversations.get(imported),
             .is_new = true,
             .has_settings = settings.has_value(),

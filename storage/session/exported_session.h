@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "storage/conversations.h"
@@ -41,9 +42,9 @@ std::optional<OpenedExport> find_opened_export(Store& store, const std::filesyst
 // Imports an exported file, or finds the session that was imported from it. One that has lost its cache since stays
 // as it is, and the file is imported again. `name`: empty: as in the file, with a
 // number if that name is taken. `model`: the file of the only model to be considered; empty: any on this machine.
-// Throws Error as ExportFile and import_session; then nothing changes.
+// Throws Error as ExportFile and import_session, and Interrupted when stopped; then nothing changes.
 OpenedExport open_export(Store& store, const std::filesystem::path& file, const std::string& name = {},
-                         const std::filesystem::path& model = {});
+                         const std::filesystem::path& model = {}, const std::stop_token& stop = {});
 
 // The Error for one without `model` (Failed): PAL-SNAP-02, or PAL-DB-03 if its settings cannot be read. `remedy`:
 // what to do with its text.

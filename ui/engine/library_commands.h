@@ -25,7 +25,7 @@ public:
 
     // As a transcript if the ending of the file names one of its formats.
     void export_session(const QString& name, const QString& file);
-    QString import_session(const QString& file); // as storage::open_export; returns the session's name
+    QString import_session(const QString& file); // as open_export; returns its name
     void rename_session(const QString& name, const QString& to);
     void fork_session(const QString& name, const QString& to);
     void remove_session(const QString& name);

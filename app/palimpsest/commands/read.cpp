@@ -208,7 +208,7 @@ private:
                 tell_import(files_[0], *found, session_, common_.events, console);
                 return {nullptr, documents_of(store, *found)};
             }
-        const auto imported = open_given_export(store, files_[0], "", common_);
+        const auto imported = open_given_export(store, files_[0], "", common_, console.stop);
         try {
             if (imported.model && !is_there)
                 if (auto session = going_on(store, imported, listener, console)) return {std::move(session), {}};

@@ -382,7 +382,7 @@ private:
     void import_file(Console& console)
     {
         const auto store = open(Access::Write);
-        const storage::OpenedExport opened = imported(*store);
+        const storage::OpenedExport opened = imported(*store, console);
         const std::string& name = opened.session.name;
         if (!opened.has_settings)
             write_note(console, false,
@@ -392,13 +392,13 @@ private:
     }
 
     // Without --name, a session that was imported from the same file before is taken.
-    storage::OpenedExport imported(Store& store) const
+    storage::OpenedExport imported(Store& store, const Console& console) const
     {
         const storage::ExportFile file(file_);
         const bool is_taken = store.conversations.find(file.session().name).has_value();
         const bool is_there = storage::imported_session(store.database, file.identity()).has_value();
         const std::string name = name_.empty() && is_taken && !is_there ? file.session().name : name_;
-        return storage::open_export(store, file_, name);
+        return storage::open_export(store, file_, name, {}, console.stop);
     }
 
     void verify(Console& console)

@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sqlite3.h>
+#include <stop_token>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
 
 #include "storage/export_file.h"
+#include "storage/interrupted.h"
 #include "storage/passage_index.h"
 #include "storage/passages/passage_vectors.h"
 #include "storage/session/exported_session.h"
@@ -247,6 +250,42 @@ TEST_CASE("embeddings go along if they are about the same passages")
     CHECK(PassageIndex(*elsewhere).is_complete(there));
     CHECK(PassageVectors(*elsewhere).count(there, "an encoder") ==
           (are_others ? 0 : static_cast<int64_t>(passages)));
+}
+
+TEST_CASE("an import that is stopped at any time leaves nothing")
+{
+    Gift gift(options());
+    gift.write();
+    ScratchDatabase elsewhere;
+    const auto rows = [&](const char* table) {
+        return elsewhere->sql().execAndGet(std::string("SELECT count(*) FROM ") + table).getInt();
+    };
+    struct Stopping {
+        std::stop_source source;
+        int commits_left = 0;
+    };
+    const auto at_commit = [](void* given) {
+        auto& stopping = *static_cast<Stopping*>(given);
+        if (stopping.commits_left-- == 0) stopping.source.request_stop();
+        return 0;
+    };
+    int stopped = 0;
+    for (bool is_done = false; !is_done; ++stopped) {
+        Stopping stopping{.source = {}, .commits_left = stopped};
+        if (stopped == 0) stopping.source.request_stop();
+        sqlite3_commit_hook(elsewhere->sql().getHandle(), at_commit, &stopping);
+        try {
+            import_session(*elsewhere, gift.file(), "", stopping.source.get_token());
+            is_done = true;
+        } catch (const Interrupted&) {
+        }
+        sqlite3_commit_hook(elsewhere->sql().getHandle(), nullptr, nullptr);
+        if (is_done) break;
+        for (const char* table : {"sessions", "documents", "document_blocks", "blocks", "passages", "messages"})
+            CHECK(rows(table) == 0);
+    }
+    CHECK(stopped > 4);
+    CHECK(rows("sessions") == 1);
 }
 
 TEST_CASE("what is damaged at home and can be missed is not in the export, and names in it are text")
