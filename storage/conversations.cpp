@@ -223,9 +223,14 @@ std::optional<Error> Conversations::remove(int64_t session)
     return erase(db_, [&] { remove_rows(session); });
 }
 
-void Conversations::take_back(int64_t session)
+void Conversations::take_back(const SessionInfo& session)
 {
-    db_.transaction([&] { remove_rows(session); });
+    db_.transaction([&] {
+        auto unchanged = db_.statement("SELECT 1 FROM sessions WHERE id = ? AND changed_ms = ?");
+        unchanged.bind(1, session.id);
+        unchanged.bind(2, session.changed_ms);
+        if (unchanged.executeStep()) remove_rows(session.id);
+    });
 }
 
 bool Conversations::discard(int64_t session)

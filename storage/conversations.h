@@ -77,8 +77,9 @@ public:
     // Deletes permanently (erase), with the documents that no other session uses and the library does not keep.
     std::optional<Error> remove(int64_t session);
     // Removes a session that was just made from what is kept elsewhere, as an import is or a copy: other than with
-    // remove(), its text need not be gone for good, and backups stay.
-    void take_back(int64_t session);
+    // remove(), its text need not be gone for good, and backups stay. One that was saved since then is kept:
+    // another process uses it.
+    void take_back(const SessionInfo& session);
     // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);
     // Creates a session with the same stream, messages with their provenance, pins, notes and fade record. The

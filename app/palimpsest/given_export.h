@@ -47,7 +47,13 @@ void open_imported(const std::string& file, const storage::OpenedExport& opened,
         tell_import(file, opened, opened.session.name, events, console);
         throw;
     } catch (...) {
-        if (opened.is_new) writer()->conversations.take_back(opened.session.id);
+        if (opened.is_new) {
+            try {
+                writer()->conversations.take_back(opened.session);
+            } catch (...) { // what `open` threw says more
+                tell_import(file, opened, opened.session.name, events, console);
+            }
+        }
         throw;
     }
     tell_import(file, opened, opened.session.name, events, console);

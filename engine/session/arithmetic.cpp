@@ -42,6 +42,7 @@ bool may_be_same_logits(const Arithmetic& one, std::span<const float> logits, co
     double largest = 0;
     for (const float logit : logits)
         largest = std::max(largest, std::abs(double{logit}));
+    if (!std::isfinite(largest)) return false;
     return std::ranges::equal(logits, others,
                               [&](double a, double b) { return std::abs(a - b) <= bound * largest; });
 }

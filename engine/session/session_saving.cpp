@@ -183,12 +183,17 @@ std::vector<float> Session::Saving::repeated_logits()
     return logits;
 }
 
+namespace {
+
+constexpr size_t checked_logits = 8;
+
+} // namespace
+
 IntegrityCheck Session::Saving::integrity_check()
 {
-    constexpr size_t most = 8;
     const std::vector<float> logits = repeated_logits();
     IntegrityCheck result;
-    result.ids.resize(std::min(most, logits.size()));
+    result.ids.resize(std::min(checked_logits, logits.size()));
     std::vector<TokenId> ids(logits.size());
     std::iota(ids.begin(), ids.end(), 0);
     const auto at = [&](TokenId id) {
@@ -335,6 +340,9 @@ namespace {
 Text setting_of(const Arithmetic& saved, const Arithmetic& here)
 {
     const Setting simd = Setting::Simd, compute = Setting::Compute;
+    if (saved.is_on_gpu() != here.is_on_gpu())
+        return Text("set {0} to {1}, or read the document again", Setting::Device,
+                    saved.is_on_gpu() ? "cuda" : "cpu");
     if (saved.in_fixed_point == here.in_fixed_point)
         return Text("set {0} to {1}, or read the document again", simd, printable(saved.target));
     if (saved.in_fixed_point)
@@ -366,7 +374,8 @@ void Session::Saving::check_integrity(const SessionState& state)
     std::vector<float> again;
     for (const TokenId id : saved.ids)
         again.push_back(logits[static_cast<size_t>(id)]);
-    if (!may_be_same_logits(there, saved.logits, here, again))
+    if (saved.ids.size() != std::min(checked_logits, logits.size()) ||
+        !may_be_same_logits(there, saved.logits, here, again))
         refuse(Text("it predicts something else than when it was saved: it was computed with {0}, this process "
                     "computes with {1}",
                     printable(state.arithmetic), name_of(here)),

@@ -26,7 +26,7 @@ void export_rounded(Store& store, const SessionInfo& session, const std::filesys
 struct OpenedExport {
     SessionInfo session;      // as it is stored here
     bool is_new = false;      // false: it was imported from the same file before
-    bool has_gone_on = false; // since then: it holds another text than the file
+    bool has_gone_on = false; // since then: its text is longer or shorter than the file's
     bool has_settings = true; // false: they cannot be read
     // nullopt: its model is not here, or its settings cannot be read; only its text can be used.
     std::optional<std::filesystem::path> model;

@@ -104,6 +104,14 @@ void SessionDocuments::skip(const Document& document, bool more_follow)
 {
     pin_requests_.look_for(context_.stream.parts(), !more_follow);
     context_.listener.note(Text("{0} was read into this session before", document.name()));
+    save_if_behind();
+}
+
+// What was fed again to come here need not be fed a third time.
+void SessionDocuments::save_if_behind()
+{
+    const auto saved = context_.store.snapshots.of(context_.info.id);
+    if (saved.empty() || saved.front().tokens_seen < context_.session->tokens_seen()) checkpoints_.save();
 }
 
 // Deletes a new session whose first document could not be imported.
@@ -216,7 +224,7 @@ DocumentStorer SessionDocuments::storer(bool begins_stream) const
     return {context_.store, *context_.model, is_first_text, context_.listener};
 }
 
-void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
+void SessionDocuments::read_stored(const std::vector<int64_t>& documents, bool more_follow)
 {
     read_on();
     std::vector<DocumentInfo> stored;
@@ -228,7 +236,9 @@ void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
             else
                 stored.push_back(storer(context_.stream.empty() && stored.empty()).store_copy(wanted).info);
         }
-        if (!stored.empty()) read_with_fallback([&] { read_stored_now(stored); });
+        if (!stored.empty()) return read_with_fallback([&] { read_stored_now(stored, more_follow); });
+        pin_requests_.look_for(context_.stream.parts(), !more_follow);
+        save_if_behind();
     } catch (...) {
         discard_if_new();
         throw;
@@ -237,7 +247,7 @@ void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
 
 // Appends all documents to the stream before reading the first, so that none can be removed from the library
 // meanwhile, and none is left out if the reading is stopped.
-void SessionDocuments::read_stored_now(const std::vector<DocumentInfo>& documents)
+void SessionDocuments::read_stored_now(const std::vector<DocumentInfo>& documents, bool more_follow)
 {
     finish_going_back();
     SessionStream longer = context_.stream;
@@ -248,7 +258,7 @@ void SessionDocuments::read_stored_now(const std::vector<DocumentInfo>& document
     const std::vector<StreamPart> added(
         longer.parts().begin() + static_cast<std::ptrdiff_t>(context_.stream.size()), longer.parts().end());
     context_.session->require_room(static_cast<int64_t>(longer.tokens() - context_.stream.tokens()));
-    context_.store.database.transaction([&] {
+    pin_requests_.look_for(longer.parts(), !more_follow, [&] {
         for (const StreamPart& part : added)
             context_.store.conversations.append(context_.info.id, part);
     });

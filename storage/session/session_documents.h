@@ -24,9 +24,9 @@ public:
     {
     }
 
-    void read(Document& document, bool more_follow);         // as StoredSession::read
-    void read_on();                                          // as StoredSession::read_on
-    void read_stored(const std::vector<int64_t>& documents); // as StoredSession::read_stored
+    void read(Document& document, bool more_follow);                           // as StoredSession::read
+    void read_on();                                                            // as StoredSession::read_on
+    void read_stored(const std::vector<int64_t>& documents, bool more_follow); // as StoredSession::read_stored
 
     Coverage coverage() const;
     std::vector<std::string> sources() const;
@@ -35,7 +35,8 @@ private:
     void read_with_fallback(const std::function<void()>& read);
     void read_now(Document& document, bool more_follow);
     void read_new(Document& document, bool more_follow);
-    void read_stored_now(const std::vector<DocumentInfo>& documents);
+    void read_stored_now(const std::vector<DocumentInfo>& documents, bool more_follow);
+    void save_if_behind();
     void continue_last(bool file_has_changed);
     void finish_going_back();
     std::optional<StreamDocument> add(Document& document, bool more_follow);

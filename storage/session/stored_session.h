@@ -103,7 +103,10 @@ public:
     void read_on() { documents_->read_on(); }
     // Reads stored documents, in this order: from their stored tokens, or from their text if the tokens are those
     // of another model.
-    void read_stored(const std::vector<int64_t>& documents) { documents_->read_stored(documents); }
+    void read_stored(const std::vector<int64_t>& documents, bool more_follow = false)
+    {
+        documents_->read_stored(documents, more_follow);
+    }
 
     // Pins passages or token ranges of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage,
     // PAL-PIN-01).

@@ -420,7 +420,8 @@ class StoredSessionTest(SessionTest):
         names = lambda: [s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]]
         for command in (["ask", gift, "who?"], ["summarize", gift], ["chat", gift]):
             for code, refused in (("PAL-POLICY-01", ["--policy", "no-such-policy"]), ("PAL-SESSION-06", ["--budget", "63"]),
-                                  ("PAL-SESSION-06", ["--budget", "63", "--session", "two"])):
+                                  ("PAL-SESSION-06", ["--budget", "63", "--session", "two"]),
+                                  ("PAL-OPTION-11", ["--simd", "none"])):
                 sentence = self.fails(2, code, *command, *refused, *elsewhere)
                 self.assertNotIn("imported", sentence)
                 self.assertEqual(names(), [])
@@ -447,9 +448,12 @@ class StoredSessionTest(SessionTest):
         elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
         read = self.document("read", gift, "--session", "mine", "--pin", "10-19", *elsewhere)
         self.assertEqual([(p["first"], p["last"]) for p in read["pins"]["ranges"]], [(10, 19)])
+        self.fails(3, "PAL-PIN-03", "read", gift, "--session", "bad", "--pin", "no such words", *elsewhere)
+        self.fails(3, "PAL-PIN-03", "chat", gift, "--pin", "no such words", *elsewhere)
         self.run_command("sessions", "strip", "mine", *elsewhere)
-        again = self.document("read", gift, "--session", "mine", *elsewhere)
+        again = self.document("read", gift, "--session", "mine", "--pin", "20-29", *elsewhere)
         self.assertEqual(again["tokens_seen"], read["tokens_seen"])
+        self.assertEqual(len(again["pins"]["ranges"]), 1, "10-19 and 20-29")
         more = self.document("read", gift, "--session", "mine", "--pin", "30-39", *elsewhere)
         self.assertEqual(len(more["pins"]["ranges"]), 2)
         self.assertEqual(len(again["pins"]["ranges"]), 1)

@@ -109,22 +109,23 @@ void AnswerCommand::take_export(const std::string& file, Console& console)
     session_ = export_->session.name;
 }
 
-void AnswerCommand::open_stored(std::unique_ptr<Store> store, StoredOptions options, Console& console)
+void AnswerCommand::open_stored(const std::function<std::unique_ptr<Store>()>& store, StoredOptions options,
+                                Console& console)
 {
-    store_ = std::move(store);
     options.choice = common_;
     options.recompute = recompute_;
     options.rereading = common_.rereading();
     options.question_option = Text::verbatim(steer_option);
     const std::string name = session_.empty() ? command_->get_name() : session_;
     const auto open = [&] {
+        store_ = store();
         if (export_ && options.read_only) keep_what_is_fed(options, console);
         stored_ = std::make_unique<StoredSession>(*store_, name, std::move(options), *listener_);
     };
     if (export_)
         open_imported(export_file_, *export_, common_.events, console, open, [&] {
             store_.reset();
-            return storage::open_store(database_, storage::Database::Access::Write);
+            return storage::open_store(database_, storage::Database::Access::Write, console.stop);
         });
     else
         open();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -58,9 +59,10 @@ protected:
     // Imports an exported session that is given as the only document, and makes it the session of --session. If
     // open_stored refuses it, it is removed again. Throws Error as open_given_cache, and Usage with --no-save.
     void take_export(const std::string& file, Console& console);
-    // The session of --session, in `store`; without it, one that nothing else names. `options`: what the shared
-    // options do not say. REQUIRES: listener_.
-    void open_stored(std::unique_ptr<storage::Store> store, storage::StoredOptions options, Console& console);
+    // The session of --session, in what `store` opens; without it, one that nothing else names. `options`: what the
+    // shared options do not say. REQUIRES: listener_.
+    void open_stored(const std::function<std::unique_ptr<storage::Store>()>& store, storage::StoredOptions options,
+                     Console& console);
 
     // Feeds the documents, one after another, into one user turn; for Protocol::QuestionLast, then the question.
     // Stores them in store_, if there is one. Throws Interrupted when stopped. REQUIRES: load(), listener_.

@@ -316,7 +316,7 @@ private:
         require_questions();
         StoredOptions options;
         options.read_only = true; // questions do not change the session
-        open_stored(open_database(console), std::move(options), console);
+        open_stored([&] { return open_database(console); }, std::move(options), console);
         ask(stored_->session(), stored_->stream(), stored_->coverage(), stored_->sources(), console);
     }
 

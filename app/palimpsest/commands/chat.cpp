@@ -114,17 +114,17 @@ public:
         options_.rereading = common_.rereading();
         ConsoleListener listener(console, common_.events);
         std::optional<StoredSession> stored;
-        const auto open = [&] { stored.emplace(*store, name, options_, listener); };
+        const auto open = [&] {
+            stored.emplace(*store, name, options_, listener);
+            stored->choose_sampling();
+            if (documents.empty() && !common_.pins.empty()) stored->pin(common_.pins);
+        };
         if (opened)
             open_imported(file_, *opened, common_.events, console, open, [&] { return store.get(); });
         else
             open();
         StoredSession& session = *stored;
-        session.choose_sampling();
-        if (!documents.empty())
-            session.read(*documents[0]);
-        else if (!common_.pins.empty())
-            session.pin(common_.pins);
+        if (!documents.empty()) session.read(*documents[0]);
         LineEditor editor(console, common_.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << console.wording.of(Text("session '{0}', {1} tokens; /help for commands, /quit to leave",

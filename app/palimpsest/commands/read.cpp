@@ -121,10 +121,7 @@ public:
         }
         if (!opened) opened = std::make_unique<StoredSession>(*store, session_, options_, listener);
         StoredSession& session = *opened;
-        const uint64_t before = session.session().tokens_seen();
         read_all(session, in_order_given(documents, stored));
-        const bool is_read_before = session.session().tokens_seen() == before;
-        if (is_read_before && !common_.pins.empty()) session.pin(common_.pins);
         session.complete_notes();
         const Coverage coverage = session.coverage();
         check_complete(coverage, common_.require_complete, session_);
@@ -187,7 +184,7 @@ private:
             std::vector<int64_t> stored;
             for (; i < sources.size() && std::holds_alternative<int64_t>(sources[i]); ++i)
                 stored.push_back(std::get<int64_t>(sources[i]));
-            session.read_stored(stored);
+            session.read_stored(stored, i < sources.size());
         }
     }
 
@@ -218,7 +215,7 @@ private:
             if (!imported.has_settings) tell_read_anew(storage::settings_are_unreadable(), console);
             return opened;
         } catch (...) {
-            if (imported.is_new) store.conversations.take_back(imported.session.id);
+            if (imported.is_new) store.conversations.take_back(imported.session);
             throw;
         }
     }
@@ -242,10 +239,11 @@ private:
             if (imported.is_new)
                 store.conversations.rename(imported.session.id, own_name);
             else
-                store.conversations.take_back(store.conversations.get(session_).id);
+                store.conversations.take_back(store.conversations.get(session_));
         };
         try {
             auto session = std::make_unique<StoredSession>(store, session_, options_, listener);
+            if (!common_.pins.empty()) session->pin(common_.pins);
             tell_import(files_[0], imported, session_, common_.events, console);
             return session;
         } catch (const Error& error) {

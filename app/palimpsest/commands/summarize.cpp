@@ -160,15 +160,18 @@ private:
         const ScopedValue budget(common_.budget, in_memory ? absolute_budget(documents, console) : common_.budget);
         stored_.reset();
         if (in_memory) options.model = model_; // of the document before
-        open_stored(in_memory ? std::make_unique<Store>()
-                              : open_store(database_, storage::Database::Access::Write, console.stop),
-                    std::move(options), console);
+        const auto store = [&] {
+            return in_memory ? std::make_unique<Store>()
+                             : open_store(database_, storage::Database::Access::Write, console.stop);
+        };
+        open_stored(store, std::move(options), console);
         if (files_.empty() && stored_->is_new())
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text("command line"),
                         Text("there is no FILE, and the session has read nothing"), Text("give a file"));
         try {
             for (const auto& document : documents)
                 stored_->read(*document, document != documents.back());
+            if (documents.empty() && !common_.pins.empty()) stored_->pin(common_.pins);
             stored_->complete_notes();
         } catch (const Interrupted&) {
             if (!in_memory) throw;

@@ -24,8 +24,9 @@ bool reads_leftwards(std::string_view line)
 {
     int leftwards = 0, rightwards = 0;
     const auto count = [&](char32_t code, size_t, bool is_valid) {
-        if (is_valid && is_right_to_left(code)) ++leftwards;
-        if (is_valid && bidi_class(code) == UTF8PROC_BIDI_CLASS_L) ++rightwards;
+        const auto kind = is_valid ? bidi_class(code) : UTF8PROC_BIDI_CLASS_ON;
+        if (kind == UTF8PROC_BIDI_CLASS_R || kind == UTF8PROC_BIDI_CLASS_AL) ++leftwards;
+        if (kind == UTF8PROC_BIDI_CLASS_L) ++rightwards;
     };
     Utf8Decoder decoder;
     for (const char byte : line)

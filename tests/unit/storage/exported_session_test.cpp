@@ -189,7 +189,7 @@ TEST_CASE("a file is imported again where its session has lost its cache since")
     REQUIRE(third);
     CHECK(third->session.id == second.session.id);
     CHECK(find_opened_export(elsewhere.store(), gift.file(), first.session.name)); // asked for by its name
-    elsewhere.store().conversations.take_back(second.session.id);
+    elsewhere.store().conversations.take_back(second.session);
     CHECK(elsewhere.store().library.list().size() == 1); // the first has it
 }
 
