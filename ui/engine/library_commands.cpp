@@ -43,7 +43,9 @@ void LibraryCommands::export_session(const QString& name, const QString& file)
 
 QString LibraryCommands::import_session(const QString& file)
 {
-    const auto opened = storage::open_export(database_.store(), file.toStdString(), {}, {}, loop_.stop());
+    // In the middle of another command, the stop is that one's.
+    const auto stop = loop_.is_interleaving() ? std::stop_token() : loop_.stop();
+    const auto opened = storage::open_export(database_.store(), file.toStdString(), {}, {}, stop);
     const QString name = QString::fromStdString(opened.session.name);
     Q_EMIT owner_.library_changed();
     if (opened.is_new) Q_EMIT owner_.noted(EngineThread::tr("“%1” is in the library now.").arg(name));
