@@ -49,6 +49,8 @@ void SessionDocuments::read_on()
         [&] {
             finish_going_back();
             if (!context_.is_half_read()) return;
+            const DocumentInfo stored = context_.store.library.get(context_.stream.last_document()->id);
+            if (stored.source == "-") finished_pipe_ = stored;
             continue_last(false);
             checkpoints_.save();
         },

@@ -67,15 +67,30 @@ storage::PageRange TextOutline::pages_of(const StreamRange& range) const
 {
     const uint64_t end = range.first < tokens ? std::min(range.last, part_of(range.first).range.last) : range.last;
     const PageStart *first = page_of(range.first), *last = page_of(std::max(end, range.first + 1) - 1);
-    if (!first) first = last;
+    if (!first) {
+        const auto next = std::ranges::find_if(pages, [&](const PageStart& page) {
+            return page.token >= range.first && page.token < end && !page.label.isEmpty();
+        });
+        if (next != pages.end()) first = &*next;
+    }
     if (!last) last = first;
     return first ? storage::PageRange{first->label.toStdString(), last->label.toStdString()} : storage::PageRange{};
 }
 
+// What of the range stands in a document and after it; all of it if none does.
+StreamRange TextOutline::from_document(const StreamRange& range) const
+{
+    for (const TextPart& part : parts)
+        if (part.kind == PartKind::Document && part.range.last > range.first && part.range.first < range.last)
+            return {std::max(range.first, part.range.first), range.last};
+    return range;
+}
+
 QString TextOutline::place_name(const StreamRange& range) const
 {
-    const Heading* heading = heading_of(range.first);
-    return place_text(heading ? heading->title : QString(), pages_of(range));
+    const StreamRange place = from_document(range);
+    const Heading* heading = heading_of(place.first);
+    return place_text(heading ? heading->title : QString(), pages_of(place));
 }
 
 uint64_t TextOutline::common_with(const TextOutline& other) const

@@ -49,8 +49,9 @@ struct TextOutline {
     storage::PageRange pages_of(const StreamRange& range) const;
     // Returns heading and page of a token in words; empty before the first heading.
     QString place_name(uint64_t token) const { return place_name(StreamRange{token, token + 1}); }
-    // Returns the heading of the range's first token and the pages of the range in words.
+    // Returns the heading and the pages of the range in words: of what stands in a document, if anything does.
     QString place_name(const StreamRange& range) const;
+    StreamRange from_document(const StreamRange& range) const;
     // Returns the length of the common prefix of both outlines, in tokens.
     uint64_t common_with(const TextOutline& other) const;
 };

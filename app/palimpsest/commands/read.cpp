@@ -169,6 +169,8 @@ private:
             else if (option == file_ && !documents.empty())
                 all.emplace_back(documents[file++].get());
         }
+        for (; file < documents.size(); ++file) // CLI11 takes "[a,b]" for two files in one place
+            all.emplace_back(documents[file].get());
         return all;
     }
 

@@ -108,6 +108,9 @@ void TextSourceTest::a_stored_session_is_read_from_the_database()
     QVERIFY(!outline.page_of(140'003)); // a question has no page
     QCOMPARE(outline.place_name(StreamRange{503, 140'003}), QStringLiteral("A title · pages xii–1"));
     QCOMPARE(outline.place_name(StreamRange{502, 504}), QStringLiteral("A title · page xii"));
+    // What begins before the first page, or in the model's own text, names the first page that it meets.
+    QCOMPARE(outline.place_name(StreamRange{502, 140'003}), QStringLiteral("A title · pages xii–1"));
+    QCOMPARE(outline.place_name(StreamRange{0, 504}), QStringLiteral("A title · page xii"));
 
     const std::vector<std::string> words = {"", "", "Who", " kept", " it?", ""};
     const auto file = QString::fromStdString(scratch.file().string());
