@@ -76,14 +76,13 @@ std::vector<UnusedFile> unused_files(const fs::path& database)
 {
     std::vector<UnusedFile> files;
     std::error_code none;
-    const std::string aside = prefix(database, "aside"), restoring = database.filename().string() + ".restoring";
+    const std::string aside = prefix(database, "aside");
     for (const fs::path& folder : {fs::absolute(database).parent_path(), backup_folder(database)})
         for (fs::directory_iterator entry(folder, none), end; entry != end; entry.increment(none)) {
             const std::string name = entry->path().filename().string();
             const bool is_copy =
                 folder == backup_folder(database) && name.starts_with(database.stem().string() + "-");
-            if (name.starts_with(aside) || name.starts_with(restoring) ||
-                (is_copy && name.find(".db.part") != name.npos))
+            if (name.starts_with(aside) || (is_copy && name.find(".db.part") != name.npos))
                 files.push_back({entry->path(), entry->file_size(none)});
         }
     std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });

@@ -25,7 +25,7 @@ std::filesystem::path dated_file(const std::filesystem::path& database, const ch
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database); // newest last
 // The backups of one kind ("daily", "before-schema", …), sorted by name, which ends with a date or a number.
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);
-// Databases that a restore set aside, and copies that a killed program did not finish.
+// Databases that a restore or rescue set aside, and backups that a killed program did not finish.
 struct UnusedFile {
     std::filesystem::path path;
     uint64_t bytes;

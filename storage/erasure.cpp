@@ -3,6 +3,7 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/clock.h"
+#include "storage/left_overs.h"
 #include "storage/settings.h"
 
 namespace palimpsest::storage {
@@ -20,7 +21,10 @@ constexpr const char* erasure_mark = "erasing";
 
 void erase_traces(Database& database)
 {
-    if (!database.in_memory()) remove_backups(database.file());
+    if (!database.in_memory()) {
+        remove_backups(database.file());
+        remove_left_overs(database.file());
+    }
     database.shrink();
     Settings(database).remove(erasure_mark);
 }

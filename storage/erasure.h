@@ -9,8 +9,8 @@
 
 namespace palimpsest::storage {
 
-// Runs `remove` in a transaction, overwrites the pages that it frees, truncates the log, deletes all backups and
-// makes a new one. Returns the error if the new backup failed. Throws Error as Database::guarded; then nothing was
+// Runs `remove` in a transaction, overwrites the pages that it frees, truncates the log, deletes all backups
+// and left-overs of killed programs, and makes a new backup. Returns the error if the new backup failed. Throws Error as Database::guarded; then nothing was
 // removed.
 std::optional<Error> erase(Database& database, const std::function<void()>& remove);
 

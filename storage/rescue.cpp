@@ -10,6 +10,7 @@
 #include "storage/damaged_copy.h"
 #include "storage/database.h"
 #include "storage/known_pages.h"
+#include "storage/left_overs.h"
 #include "storage/readable_copy.h"
 #include "storage/rescue_progress.h"
 #include "storage/row_salvage.h"
@@ -153,6 +154,7 @@ Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bo
     check_owner(place);
     OwnerLock lock(place.string() + ".lock", busy_timeout);
     undo_setting_aside(place);
+    remove_left_overs(place);
     check_space(place);
     RescueProgress progress(go_on);
     Rescued rescued;

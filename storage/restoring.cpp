@@ -8,6 +8,7 @@
 #include "storage/backup_files.h"
 #include "storage/conversations.h"
 #include "storage/database.h"
+#include "storage/left_overs.h"
 #include "storage/page_check.h"
 #include "storage/part_file.h"
 #include "storage/schema.h"
@@ -68,15 +69,21 @@ std::optional<Backup> newest_backup(const fs::path& database)
     return std::nullopt;
 }
 
+fs::path restored_part(const fs::path& database)
+{
+    return database.string() + ".restoring";
+}
+
 Restored restore(const fs::path& database, const fs::path& backup)
 {
-    const fs::path place = fs::absolute(database), part = place.string() + ".restoring";
+    const fs::path place = fs::absolute(database), part = restored_part(place);
     std::error_code none;
     Restored restored{.backup = backup, .aside = {}};
     if (fs::equivalent(place, backup, none))
         refuse_backup(backup, ErrorCode::NotADatabase, Text("it is the database itself, not a backup"));
     const OwnerLock lock(place.string() + ".lock", busy_timeout);
     undo_setting_aside(place);
+    remove_left_overs(place);
     {
         Database from(backup, Database::Access::Read);
         restored.sessions = check_backup(from);

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kernels/base/error.h"
 
@@ -23,17 +22,19 @@ std::string folder_prefix(const fs::path& database)
     return database.filename().string() + ".rescue-";
 }
 
-// A folder with other files than those of a rescue stays.
-void remove_folder(const fs::path& folder)
+[[noreturn]] void refuse_folder(const fs::path& database, int reason)
 {
-    std::error_code ignored;
-    for (const char* name : {damaged_name, made_name})
-        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
-            fs::remove(folder / (std::string(name) + ending), ignored);
-    fs::remove(folder, ignored);
+    if (reason == ENOSPC || reason == EDQUOT)
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
+                    Text("there is too little space to rescue what it holds"), Text("free space"));
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.parent_path().string()),
+                Text("the folder cannot be made ({0})", std::strerror(reason)),
+                Text("nothing was changed; check the folder and its permissions"));
 }
 
-std::vector<fs::path> folders_of(const fs::path& database)
+} // namespace
+
+std::vector<fs::path> WorkFolder::all_of(const fs::path& database)
 {
     std::vector<fs::path> folders;
     const std::string prefix = folder_prefix(database);
@@ -47,23 +48,25 @@ std::vector<fs::path> folders_of(const fs::path& database)
     return folders;
 }
 
-} // namespace
+void WorkFolder::remove(const fs::path& folder)
+{
+    std::error_code ignored;
+    for (const char* name : {damaged_name, made_name})
+        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
+            fs::remove(folder / (std::string(name) + ending), ignored);
+    fs::remove(folder, ignored);
+}
 
 WorkFolder::WorkFolder(const fs::path& database)
 {
-    for (const fs::path& left : folders_of(database))
-        remove_folder(left);
     std::string name = (database.parent_path() / folder_prefix(database)).string().append(random_part);
-    if (!mkdtemp(name.data()))
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.parent_path().string()),
-                    Text("the folder cannot be made ({0})", std::strerror(errno)),
-                    Text("nothing was changed; check the folder and its permissions"));
+    if (!mkdtemp(name.data())) refuse_folder(database, errno);
     folder_ = name;
 }
 
 WorkFolder::~WorkFolder()
 {
-    remove_folder(folder_);
+    remove(folder_);
 }
 
 fs::path WorkFolder::damaged() const

@@ -4,6 +4,7 @@
 #include "storage/backup.h"
 #include "storage/clock.h"
 #include "storage/erasure.h"
+#include "storage/left_overs.h"
 #include "storage/session/listener.h"
 #include "storage/user_folders.h"
 
@@ -46,6 +47,7 @@ std::unique_ptr<Store> open_store(const std::string& file, Database::Access acce
                  Step::RunDoctor));
     }
     if (access == Database::Access::Write) {
+        remove_left_overs(store->database.file());
         store->snapshots.sweep();
         store->library.sweep();
         erase_what_was_deleted(*store);

@@ -35,8 +35,8 @@ struct Store {
 };
 
 std::string database_file(const std::string& given); // empty: the default path
-// `file`: as for database_file. For Write: checks the database after an unclean shutdown, removes incomplete rows,
-// and makes the daily backup. Throws Interrupted if `stop` is requested during the check.
+// `file`: as for database_file. For Write: checks the database after an unclean shutdown, removes incomplete rows
+// and left-overs, makes the daily backup. Throws Interrupted if `stop` is requested during the check.
 std::unique_ptr<Store> open_store(const std::string& file, Database::Access access,
                                   const std::stop_token& stop = {});
 

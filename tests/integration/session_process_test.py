@@ -240,6 +240,32 @@ class StoredSessionTest(SessionTest):
         self.assertIn("1 Sitzung, 0 Dokumente und 2 Nachrichten sind gerettet",
                       self.run_command("sessions", "rescue", "--force").stderr.decode())
 
+    def test_a_file_of_another_program_stays_as_it_is_and_alone(self):
+        place = os.path.join(self.folder, "elsewhere")
+        os.mkdir(place)
+        other = os.path.join(place, "places.db")
+        with sqlite3.connect(other) as database:
+            database.execute("CREATE TABLE places(url TEXT)")
+        os.chmod(other, 0o600)
+        said = self.run_command("sessions", "rescue", "--db", other, status=1).stderr.decode()
+        self.assertIn("PAL-DB-02", said)
+        self.assertEqual(os.listdir(place), ["places.db"])
+
+    def test_what_a_killed_rescue_left_is_named_with_its_size_and_removed(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        folder, part = self.database + ".rescue-AbC123", self.database + ".restoring"
+        os.mkdir(folder)
+        for name in (os.path.join(folder, "made.db"), part):
+            with open(name, "w") as left:
+                left.write("t" * 2048)
+        told = self.document("sessions", "gc", "--max-size", "1TB", "--dry-run")
+        self.assertEqual(told["left_overs"], [{"file": folder, "bytes": 2048}, {"file": part, "bytes": 2048}])
+        self.assertEqual(told["unused_files"], [])
+        self.assertFalse(os.path.exists(folder) or os.path.exists(part))
+        os.mkdir(folder)
+        said = self.run_command("sessions", "gc", "--max-size", "1TB").stderr.decode()
+        self.assertIn("%s (0 B) was left by a program that was killed; it is removed" % folder, said)
+
     def test_a_rescue_that_is_interrupted_changes_nothing(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
         with open(self.database, "rb") as database:

@@ -20,6 +20,7 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/export_file.h"
+#include "storage/left_overs.h"
 #include "storage/rescue.h"
 #include "storage/restoring.h"
 #include "storage/session/cache_collection.h"
@@ -530,12 +531,14 @@ private:
             throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim("--max-size"),
                         Text("'{0}' is not possible", printable(max_size_)),
                         Text("give a size such as 500MB or 2GiB"));
+        const auto left = storage::left_overs(storage::database_file(database_)); // which its owner removes
         const auto store = open_store(database_, Access::Write, console.stop);
         const auto plan = storage::plan_collection(*store, *most, console.stop);
         if (!dry_run_) free_caches(*store, plan, console);
         const uint64_t size = dry_run_ ? plan.after : store->database.file_bytes();
         const auto unused = storage::unused_files(store->database.file());
-        json_ ? write_json(console.out, collection_json(plan, size, unused)) : print(plan, size, unused, console);
+        json_ ? write_json(console.out, collection_json(plan, size, left, unused))
+              : print(plan, size, left, unused, console);
         if (size > *most)
             throw Error(ErrorKind::Failed, ErrorCode::DatabaseAboveLimit, Text("database"),
                         Text("the text alone takes {0}", format_bytes(size)), Text(Step::RemoveSessions));
@@ -558,8 +561,18 @@ private:
             });
     }
 
-    ordered_json collection_json(const storage::CacheCollection& plan, uint64_t size,
-                                 const std::vector<storage::UnusedFile>& unused) const
+    using Files = std::vector<storage::UnusedFile>;
+
+    static ordered_json files_json(const Files& files)
+    {
+        ordered_json all = ordered_json::array();
+        for (const storage::UnusedFile& file : files)
+            all.push_back({{"file", file.path.string()}, {"bytes", file.bytes}});
+        return all;
+    }
+
+    ordered_json collection_json(const storage::CacheCollection& plan, uint64_t size, const Files& left,
+                                 const Files& unused) const
     {
         ordered_json result = {{"schema", "palimpsest.gc/1"},
                                {"preview", dry_run_},
@@ -572,13 +585,12 @@ private:
                                 {"changed", utc_minute(cache.changed_ms)},
                                 {"freed", cache.bytes},
                                 {"bytes", cache.after}});
-        auto& files = result["unused_files"] = ordered_json::array();
-        for (const storage::UnusedFile& file : unused)
-            files.push_back({{"file", file.path.string()}, {"bytes", file.bytes}});
+        result["unused_files"] = files_json(unused);
+        result["left_overs"] = files_json(left);
         return result;
     }
 
-    void print(const storage::CacheCollection& plan, uint64_t size, const std::vector<storage::UnusedFile>& unused,
+    void print(const storage::CacheCollection& plan, uint64_t size, const Files& left, const Files& unused,
                Console& console) const
     {
         Table table;
@@ -593,6 +605,10 @@ private:
                    freed = count == 1 ? Text("{0}, 1 session stripped of its cache", bytes)
                                       : Text("{0}, {1} sessions stripped of their caches", bytes, count);
         console.out << console.wording.of(dry_run_ ? lost : freed) << '\n';
+        for (const storage::UnusedFile& file : left)
+            write_note(console, false,
+                       Text("{0} ({1}) was left by a program that was killed; it is removed",
+                            visible(file.path.string()), format_bytes(file.bytes)));
         for (const storage::UnusedFile& file : unused)
             write_note(console, false,
                        Text("nothing uses {0} ({1})", visible(file.path.string()), format_bytes(file.bytes)));

@@ -6,8 +6,12 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/conversations.h"
+#include "storage/erasure.h"
+#include "storage/left_overs.h"
+#include "storage/rescue.h"
 #include "storage/restoring.h"
 #include "storage/schema.h"
+#include "storage/session/store.h"
 #include "storage/setting_aside.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
@@ -233,6 +237,57 @@ TEST_CASE("a database that is gone is restored without anything set aside")
     fs::remove(scene.file().string() + "-wal");
     CHECK(restore(scene.file(), scene.backup).aside.empty());
     CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
+}
+
+TEST_CASE("what a killed restore or rescue left is removed by the next one and by the next owner, and holds no text then")
+{
+    const Scene scene;
+    const std::string own = scene.file().string();
+    const fs::path folder = own + ".rescue-AbC123", foreign = own + ".rescue-AbC124";
+    fs::create_directory(folder);
+    fs::create_directory(foreign);
+    const std::vector<fs::path> left{own + ".restoring",        own + ".restoring-wal",   own + ".restoring.part",
+                                     own + ".restoring.part-journal", folder / "damaged.db", folder / "made.db-wal",
+                                     foreign / "made.db"};
+    const std::vector<fs::path> others{own + ".restoring.txt", own + ".rescue-notes", foreign / "mine.txt"};
+    for (const auto& files : {left, others})
+        for (const fs::path& file : files)
+            std::ofstream(file) << "a text";
+    uint64_t bytes = 0;
+    for (const UnusedFile& file : left_overs(scene.file()))
+        bytes += file.bytes;
+    CHECK(left_overs(scene.file()).size() == 6);
+    CHECK(bytes == 8 * 6);
+    {
+        const OwnerLock owner(own + ".lock", busy_timeout); // they may be its own
+        CHECK(refusal([&] { restore(scene.file(), scene.backup); }) == "PAL-DB-07");
+        CHECK(refusal([&] { rescue(scene.file(), RescueMode::TryOnly); }) == "PAL-DB-07");
+        CHECK(refusal([&] { open_store(own, Database::Access::Write); }) == "PAL-DB-07");
+        open_store(own, Database::Access::Read);
+        CHECK(fs::exists(left[0]));
+    }
+    SECTION("the next restore")
+    {
+        restore(scene.file(), scene.backup);
+    }
+    SECTION("the next rescue")
+    {
+        rescue(scene.file(), RescueMode::TryOnly);
+    }
+    SECTION("the next owner")
+    {
+        open_store(own, Database::Access::Write);
+    }
+    SECTION("what is deleted for good")
+    {
+        Database database(scene.file(), Database::Access::Write);
+        erase(database, [] {});
+    }
+    for (const fs::path& file : left)
+        CHECK_FALSE(fs::exists(file));
+    CHECK_FALSE(fs::exists(folder));
+    for (const fs::path& file : others)
+        CHECK(content_of(file) == "a text");
 }
 
 TEST_CASE("what cannot be restored leaves the database as it was")

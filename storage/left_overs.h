@@ -1,0 +1,17 @@
+// What a program that was killed while it rescued or restored a database has left beside it: it holds the texts.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "storage/backup_files.h"
+
+namespace palimpsest::storage {
+
+// The files and folders, by path, with their sizes. While another process owns the database, they may be in use.
+std::vector<UnusedFile> left_overs(const std::filesystem::path& database);
+// Removes them; files of others that are in such a folder stay, with the folder. Ignores failures: the next owner
+// tries again. REQUIRES: the caller owns the database, so no running process has made them.
+void remove_left_overs(const std::filesystem::path& database);
+
+} // namespace palimpsest::storage
