@@ -9,6 +9,7 @@
 #include "storage/backup_files.h"
 #include "storage/database.h"
 #include "storage/disk_full.h"
+#include "storage/interruptible_file.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
 #include "storage/setting_aside.h"
@@ -43,11 +44,24 @@ void play_journal_back(const fs::path& copy)
 }
 
 // SQLite does not look into it at a check of pages before version 3.44.
-void check_passage_texts(const fs::path& copy)
+void check_passage_texts(const fs::path& copy, const std::function<bool()>& go_on)
 {
     SQLite::Database raw(copy.string(), SQLite::OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+    const InterruptibleFile questioned(raw, go_on);
     if (raw.execAndGet("SELECT count(*) FROM sqlite_schema WHERE name = 'passage_texts'").getInt() > 0)
         raw.exec("INSERT INTO passage_texts(passage_texts) VALUES('integrity-check')");
+}
+
+bool has_orphans(Database& opened, const std::function<bool()>& go_on)
+{
+    const InterruptibleFile questioned(opened.sql(), go_on);
+    return opened.statement("PRAGMA foreign_key_check").executeStep();
+}
+
+// A newer version writes it, unless its number is damaged.
+bool has_damaged_version(Database& opened)
+{
+    return version_of(opened.sql()) > schema_version && find_known_version(opened.sql());
 }
 
 [[noreturn]] void refuse_machine(const fs::path& copy, const SQLite::Exception& failure)
@@ -69,9 +83,7 @@ void look_for_damage(const fs::path& database)
     undo_setting_aside(database);                            // without its log it may look damaged
     Database opened(database, Database::Access::Read);
     opened.guarded([&] {
-        // A newer version writes it, unless its number is damaged.
-        if (version_of(opened.sql()) > schema_version && find_known_version(opened.sql()))
-            refuse_as_damaged(database, Text("its first page"));
+        if (has_damaged_version(opened)) refuse_as_damaged(database, Text("its first page"));
     });
     if (lock.ended_uncleanly() && check_quickly(opened)) lock.mark_clean_shutdown();
 }
@@ -83,11 +95,11 @@ try {
         Database opened(copy, Database::Access::Read);
         const bool is_whole = opened.guarded([&] {
             const auto found = check_pages(opened.sql(), PageCheck::Whole, go_on);
-            return found && found->empty() && !opened.statement("PRAGMA foreign_key_check").executeStep();
+            return found && found->empty() && !has_damaged_version(opened) && !has_orphans(opened, go_on);
         });
         if (!is_whole) return false;
     }
-    check_passage_texts(copy);
+    check_passage_texts(copy, go_on);
     return true;
 } catch (const Error& error) {
     if (error.kind() == ErrorKind::Resources || error.kind() == ErrorKind::Busy) throw;

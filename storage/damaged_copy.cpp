@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <sqlite3.h>
 #include <string>
@@ -11,6 +12,7 @@
 #include "kernels/base/error.h"
 #include "storage/disk_full.h"
 #include "storage/interior_pages.h"
+#include "storage/interruptible_file.h"
 #include "storage/known_pages.h"
 #include "storage/schema.h"
 
@@ -85,7 +87,8 @@ bool has_foreign_tables(SQLite::Database& db)
 
 } // namespace
 
-DamagedCopy::DamagedCopy(const fs::path& database, fs::path copy) : place_(std::move(copy))
+DamagedCopy::DamagedCopy(const fs::path& database, fs::path copy, RescueProgress& progress)
+    : place_(std::move(copy)), progress_(progress)
 {
     open_with_known_tables(database);
     sql_.reset();
@@ -118,12 +121,22 @@ void DamagedCopy::open()
 bool DamagedCopy::try_open(const fs::path& database)
 try {
     open();
-    sql_->tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+    take_log_in();
     return has_known_tables(database);
 } catch (const SQLite::Exception& failure) {
     if (concerns_machine(failure)) throw;
     sql_.reset();
     return false;
+}
+
+void DamagedCopy::take_log_in()
+{
+    const std::function<bool()> go_on = [&] { return progress_.goes_on(); };
+    const InterruptibleFile questioned(*sql_, go_on);
+    sql_->tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (!questioned.was_stopped()) return;
+    sqlite3_db_config(sql_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    progress_.check_stop();
 }
 
 bool DamagedCopy::has_known_tables(const fs::path& database)
@@ -146,7 +159,8 @@ void DamagedCopy::replace_first_page() const
     fs::resize_file(place_, pages * page_bytes);
     const PageBytes page = first_page(static_cast<uint32_t>(pages));
     std::fstream file(place_, std::ios::binary | std::ios::in | std::ios::out);
-    file.write(page.data(), page.size());
+    if (!file.write(page.data(), page.size()).flush())
+        throw fs::filesystem_error("write", place_, {errno, std::generic_category()});
 }
 
 void DamagedCopy::add_tables()

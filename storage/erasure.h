@@ -10,8 +10,8 @@
 namespace palimpsest::storage {
 
 // Runs `remove` in a transaction, overwrites the pages that it frees, truncates the log, deletes all backups
-// and left-overs of killed programs, and makes a new backup. Returns the error if the new backup failed. Throws Error as Database::guarded; then nothing was
-// removed.
+// and left-overs of killed programs, and makes a new backup. Returns the error if the new backup failed. Throws
+// Error as Database::guarded; then nothing was removed.
 std::optional<Error> erase(Database& database, const std::function<void()>& remove);
 
 // Notes in the current transaction that something is deleted for good, so that the next owner finishes it if this

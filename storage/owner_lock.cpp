@@ -29,17 +29,35 @@ void sign(int descriptor)
     if (ftruncate(descriptor, 0) == 0) (void)!pwrite(descriptor, text.data(), text.size(), 0);
 }
 
+int open_lock_file(const std::filesystem::path& file)
+{
+    const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor >= 0) return descriptor;
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::escaped(file.string()),
+                Text("it cannot be opened ({0})", std::strerror(errno)),
+                Text("check the folder and its permissions, or {0}", Step::ChooseDatabase));
+}
+
+// Whether the owner before has removed the file, so that a lock on it binds nobody.
+bool is_removed(int descriptor)
+{
+    struct stat status {};
+    return fstat(descriptor, &status) == 0 && status.st_nlink == 0;
+}
+
 } // namespace
 
 OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout)
+    : descriptor_(open_lock_file(file))
 {
-    descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (descriptor_ < 0)
-        throw Error(ErrorKind::Failed, ErrorCode::InaccessibleDatabase, Text::escaped(file.string()),
-                    Text("it cannot be opened ({0})", std::strerror(errno)),
-                    Text("check the folder and its permissions, or {0}", Step::ChooseDatabase));
     const auto end = std::chrono::steady_clock::now() + busy_timeout;
-    while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    for (;;) {
+        if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
+            if (!is_removed(descriptor_)) break;
+            close(descriptor_);
+            descriptor_ = open_lock_file(file);
+            continue;
+        }
         if (std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             continue;

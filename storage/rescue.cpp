@@ -1,6 +1,8 @@
 #include "storage/rescue.h"
 
+#include <cerrno>
 #include <string>
+#include <system_error>
 
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
@@ -9,6 +11,7 @@
 #include "storage/damage_check.h"
 #include "storage/damaged_copy.h"
 #include "storage/database.h"
+#include "storage/interruptible_file.h"
 #include "storage/known_pages.h"
 #include "storage/left_overs.h"
 #include "storage/readable_copy.h"
@@ -89,6 +92,8 @@ double pages_of(SQLite::Database& db)
 
 void fill(Database& made, DamagedCopy& damaged, Rescued& rescued, RescueProgress& progress)
 {
+    const std::function<bool()> go_on = [&] { return progress.goes_on(); };
+    const InterruptibleFile questioned(made.sql(), go_on);
     made.sql().exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF"); // it is synced as a whole
     constexpr uint64_t rows_between =
         4096; // while rows are copied, the size of the new database tells how far that is
@@ -110,6 +115,7 @@ void fill(Database& made, DamagedCopy& damaged, Rescued& rescued, RescueProgress
     rescued.documents = count(made, "SELECT count(*) FROM documents");
     rescued.messages = count(made, "SELECT count(*) FROM messages WHERE text <> ''");
     made.sql().exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    progress.check_stop();
 }
 
 // Whether it holds something that a checksum confirms.
@@ -142,6 +148,77 @@ std::string report_of(const fs::path& database, const std::vector<Loss>& losses,
     return report;
 }
 
+// The lock of a file that may belong to another program. Unless the database is replaced, it is as it was
+// afterwards, and is gone if it was not there.
+class RescueLock {
+public:
+    explicit RescueLock(const fs::path& database)
+        : file_(database.string() + ".lock"), was_there_(fs::exists(file_)), lock_(file_, busy_timeout)
+    {
+    }
+    ~RescueLock()
+    {
+        std::error_code ignored;
+        if (is_replaced_) return;
+        if (!lock_.ended_uncleanly()) lock_.mark_clean_shutdown();
+        if (!was_there_) fs::remove(file_, ignored);
+    }
+    RescueLock(const RescueLock&) = delete;
+    RescueLock& operator=(const RescueLock&) = delete;
+
+    void set_replaced() { is_replaced_ = true; }
+
+private:
+    fs::path file_;
+    bool was_there_, is_replaced_ = false;
+    OwnerLock lock_;
+};
+
+// An error of a file in the work folder, as one of the database that is rescued.
+Error as_of_database(const Error& error, const fs::path& folder, const fs::path& database)
+{
+    if (!error.subject().english().starts_with(Text::escaped(folder.string()).english())) return error;
+    return {error.kind(), error.code(),   Text::escaped(database.string()),
+            error.text(), error.remedy(), error.offset()};
+}
+
+[[noreturn]] void refuse_rescue(const fs::path& database, const fs::filesystem_error& failure)
+{
+    if (failure.code() == std::errc::no_space_on_device || failure.code().value() == EDQUOT)
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
+                    Text("there is too little space to rescue what it holds"), Text("free space"));
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.string()),
+                Text("it cannot be copied ({0})", Text::escaped(failure.code().message())),
+                Text("nothing was changed; check the folder and its permissions"));
+}
+
+// Makes the new database in the work folder, on stable storage.
+Rescued make_rescued(const fs::path& place, const WorkFolder& work, RescueMode mode, RescueProgress& progress)
+try {
+    Rescued rescued;
+    progress.begin(0, 15);
+    copy_database(place, work.damaged(), progress);
+    progress.begin(15, 35);
+    const bool may_be_whole = mode != RescueMode::Replace && finds_no_damage(work.damaged(), progress);
+    {
+        Database made(work.made(), Database::Access::Write);
+        made.guarded([&] {
+            DamagedCopy damaged(place, work.damaged(), progress);
+            fill(made, damaged, rescued, progress);
+            check_is_ours(place, made);
+        });
+    }
+    sync_to_disk(work.made());
+    progress.check_stop();
+    rescued.is_damaged = !may_be_whole || !rescued.losses.empty();
+    return rescued;
+} catch (const Error& error) {
+    progress.check_stop(); // SQLite calls that an error, too
+    throw as_of_database(error, work.path(), place);
+} catch (const fs::filesystem_error& failure) {
+    refuse_rescue(place, failure);
+}
+
 } // namespace
 
 Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bool(int)>& go_on,
@@ -152,33 +229,16 @@ Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bo
         throw Error(ErrorKind::NotFound, ErrorCode::DatabaseNotFound, Text::escaped(place.string()),
                     Text("there are no sessions yet"), Text(Step::BeginSession));
     check_owner(place);
-    OwnerLock lock(place.string() + ".lock", busy_timeout);
+    RescueLock lock(place);
     undo_setting_aside(place);
     remove_left_overs(place);
     check_space(place);
     RescueProgress progress(go_on);
-    Rescued rescued;
     const WorkFolder work(place);
-    progress.begin(0, 15);
-    copy_database(place, work.damaged(), progress);
-    progress.begin(15, 35);
-    const bool may_be_whole = mode != RescueMode::Replace && finds_no_damage(work.damaged(), progress);
-    {
-        Database made(work.made(), Database::Access::Write);
-        made.guarded([&] {
-            DamagedCopy damaged(place, work.damaged());
-            fill(made, damaged, rescued, progress);
-            check_is_ours(place, made);
-        });
-    }
-    rescued.is_damaged = !may_be_whole || !rescued.losses.empty();
-    if (mode == RescueMode::TryOnly || (mode == RescueMode::ReplaceDamaged && !rescued.is_damaged)) {
-        if (!lock.ended_uncleanly()) lock.mark_clean_shutdown();
-        return rescued;
-    }
-    sync_to_disk(work.made());
-    progress.check_stop();
+    Rescued rescued = make_rescued(place, work, mode, progress);
+    if (mode == RescueMode::TryOnly || (mode == RescueMode::ReplaceDamaged && !rescued.is_damaged)) return rescued;
     const SetAside kept = replace_database(place, work.made(), report_of(place, rescued.losses, wording));
+    lock.set_replaced();
     rescued.aside = kept.database;
     rescued.report = kept.report;
     return rescued;

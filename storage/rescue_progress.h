@@ -25,9 +25,14 @@ public:
     {
         percent_ = std::max(percent_, first_ + static_cast<int>((end_ - first_) * std::min(share, 1.0)));
     }
-    bool goes_on() const { return !go_on_ || go_on_(percent_); }
+    // False from the first time on that `go_on` returned false.
+    bool goes_on()
+    {
+        is_stopped_ = is_stopped_ || (go_on_ && !go_on_(percent_));
+        return !is_stopped_;
+    }
     // Throws Interrupted.
-    void check_stop() const
+    void check_stop()
     {
         if (!goes_on()) throw Interrupted{Text("stopped; nothing was changed")};
     }
@@ -35,6 +40,7 @@ public:
 private:
     const std::function<bool(int)>& go_on_;
     int first_ = 0, end_ = 0, percent_ = 0;
+    bool is_stopped_ = false;
 };
 
 } // namespace palimpsest::storage

@@ -4,10 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <set>
 #include <span>
+#include <sys/resource.h>
+#include <utility>
 
+#include "storage/damage_check.h"
 #include "storage/interrupted.h"
+#include "storage/interruptible_file.h"
+#include "storage/page_check.h"
 #include "storage/readable_copy.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/rescued_content.h"
@@ -128,9 +134,7 @@ TEST_CASE("a database without damage is only replaced if that is asked for")
         CHECK_FALSE(rescued.is_damaged);
         CHECK(rescued.aside.empty());
         CHECK(bytes_of_file(three().database()) == three().original);
-        auto after = files();
-        after.erase("palimpsest.db.lock");
-        CHECK(after == before);
+        CHECK(files() == before);
     }
     CHECK_FALSE(rescue(three().database(), RescueMode::Replace).aside.empty());
 
@@ -189,13 +193,13 @@ TEST_CASE("rescuing leaves the files of others alone, and none of its own")
         write_file(file, "of the user");
     const auto before = files();
     rescue(three().database(), RescueMode::TryOnly);
+    CHECK(files() == before);
+    write_file(own + ".lock", "");
+    rescue(three().database(), RescueMode::TryOnly);
     CHECK(fs::file_size(own + ".lock") == 0); // nothing to check at the next start
-    auto after = files();
-    after.erase("palimpsest.db.lock");
-    CHECK(after == before);
     CHECK(bytes_of_file(own + ".damaged") == "of the user");
     const Rescued rescued = rescue(three().database(), RescueMode::Replace);
-    after = files();
+    auto after = files();
     after.erase("palimpsest.db.lock");
     after.erase(rescued.aside.filename().string());
     CHECK(after == before);
@@ -347,8 +351,10 @@ TEST_CASE("a database of another program or of a newer version is not replaced")
     three().put({});
     alter(three().database(), "CREATE TABLE t(url TEXT); INSERT INTO t VALUES('https://example.org')");
     const std::string other = bytes_of_file(three().database());
+    const auto before = files();
     CHECK(refusal([&] { rescue(three().database(), RescueMode::Replace); }) == "PAL-DB-02");
     CHECK(bytes_of_file(three().database()) == other);
+    CHECK(files() == before);
 
     const std::string newer = damaged_by("CREATE TABLE later(a TEXT); ALTER TABLE messages ADD COLUMN mood TEXT; "
                                          "PRAGMA user_version = 99");
@@ -568,6 +574,103 @@ TEST_CASE("rescuing can be stopped at every step, and then changes nothing")
         CHECK(bytes_of_file(three().database()) == damaged);
         CHECK(files().count("palimpsest.db") == 1);
     }
+}
+
+TEST_CASE("every check of a rescue asks whether it goes on")
+{
+    three().put(three().original);
+    const fs::path copy = three().folder() / "palimpsest-copy.db";
+    fs::copy_file(three().database(), copy);
+    size_t asked = 0, last = SIZE_MAX;
+    const auto go_on = [&] { return asked++ < last; };
+    {
+        Database opened(copy, Database::Access::Read);
+        CHECK(check_pages(opened.sql(), PageCheck::Whole, go_on).value() == "");
+    }
+    const size_t of_pages = std::exchange(asked, 0);
+    CHECK(is_sound(copy, go_on));
+    const size_t of_all = std::exchange(asked, 0);
+    CHECK(of_all > of_pages + 5); // the references and the index of passages take reads of their own
+    for (last = of_pages; last < of_all; ++last, asked = 0)
+        CHECK_FALSE(is_sound(copy, go_on));
+}
+
+TEST_CASE("the end of a log that becomes part of its database asks whether it goes on")
+{
+    const fs::path file = three().folder() / "palimpsest-log.db";
+    SQLite::Database db(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t(x); PRAGMA wal_checkpoint(TRUNCATE)");
+    db.exec("PRAGMA wal_autocheckpoint = 0; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE "
+            "i < 100) INSERT INTO t SELECT randomblob(8000) FROM n");
+    const auto size = [&] { return fs::file_size(file); };
+    const auto before = size();
+    int asked = 0;
+    {
+        const std::function<bool()> go_on = [&] { return asked++ < 10; };
+        const InterruptibleFile questioned(db, go_on);
+        db.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+        CHECK(questioned.was_stopped());
+    }
+    CHECK(asked == 11);
+    CHECK(size() < before + 20 * 4096);
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    CHECK(size() > before + 100 * 8000);
+    CHECK(db.execAndGet("SELECT count(*) FROM t").getInt() == 100);
+}
+
+namespace {
+
+// While it lives, no file can become larger.
+class FileLimit {
+public:
+    explicit FileLimit(rlim_t bytes)
+    {
+        std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{bytes, before_.rlim_max};
+        REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    }
+    ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+} // namespace
+
+TEST_CASE("a rescue that cannot write its files names the database, and changes nothing")
+{
+    three().put(three().original);
+    const auto before = files();
+    const rlim_t whole = three().original.size();
+    size_t refused = 0;
+    for (rlim_t limit = 0; limit <= whole; limit += whole / 16) {
+        Text subject;
+        try {
+            const FileLimit none(limit);
+            rescue(three().database(), RescueMode::TryOnly);
+        } catch (const Error& error) {
+            ++refused;
+            CHECK(error.subject() == Text::escaped(three().database().string()));
+            CHECK(error.text().english().find(".rescue-") == std::string::npos);
+        }
+        CHECK(bytes_of_file(three().database()) == three().original);
+        CHECK(files() == before);
+    }
+    CHECK(refused > 10);
+}
+
+TEST_CASE("a version number that was altered counts as damage")
+{
+    std::string bytes = three().original;
+    bytes[63] = 99;
+    three().put(bytes);
+    const Rescued rescued = rescue(three().database(), RescueMode::ReplaceDamaged);
+    CHECK(rescued.is_damaged);
+    CHECK(rescued.losses.empty());
+    CHECK(Content::of(three().database()).messages == three().content.messages);
 }
 
 TEST_CASE("a piece of a file that cannot be read becomes zeros in its copy, and a full disk is told")

@@ -239,16 +239,17 @@ TEST_CASE("a database that is gone is restored without anything set aside")
     CHECK(sessions_in(scene.file()) == std::vector<std::string>{"early"});
 }
 
-TEST_CASE("what a killed restore or rescue left is removed by the next one and by the next owner, and holds no text then")
+TEST_CASE(
+    "what a killed restore or rescue left is removed by the next one and by the next owner, and holds no text then")
 {
     const Scene scene;
     const std::string own = scene.file().string();
     const fs::path folder = own + ".rescue-AbC123", foreign = own + ".rescue-AbC124";
     fs::create_directory(folder);
     fs::create_directory(foreign);
-    const std::vector<fs::path> left{own + ".restoring",        own + ".restoring-wal",   own + ".restoring.part",
-                                     own + ".restoring.part-journal", folder / "damaged.db", folder / "made.db-wal",
-                                     foreign / "made.db"};
+    const std::vector<fs::path> left{
+        own + ".restoring",    own + ".restoring-wal", own + ".restoring.part", own + ".restoring.part-journal",
+        folder / "damaged.db", folder / "made.db-wal", foreign / "made.db"};
     const std::vector<fs::path> others{own + ".restoring.txt", own + ".rescue-notes", foreign / "mine.txt"};
     for (const auto& files : {left, others})
         for (const fs::path& file : files)
