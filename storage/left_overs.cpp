@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "storage/restoring.h"
 #include "storage/work_folder.h"
 
 namespace palimpsest::storage {
@@ -33,6 +32,11 @@ std::vector<fs::path> files_of_restoring(const fs::path& database)
 }
 
 } // namespace
+
+fs::path restored_part(const fs::path& database)
+{
+    return database.string() + ".restoring";
+}
 
 std::vector<UnusedFile> left_overs(const fs::path& database)
 {

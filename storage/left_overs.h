@@ -8,6 +8,9 @@
 
 namespace palimpsest::storage {
 
+// Where a copy of a backup is made before it takes the name of `database`.
+std::filesystem::path restored_part(const std::filesystem::path& database);
+
 // The files and folders, by path, with their sizes. While another process owns the database, they may be in use.
 std::vector<UnusedFile> left_overs(const std::filesystem::path& database);
 // Removes them; files of others that are in such a folder stay, with the folder. Ignores failures: the next owner

@@ -15,16 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse_copy(const fs::path& path, int reason)
-{
-    if (reason == ENOSPC || reason == EDQUOT)
-        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(path.string()),
-                    Text("there is too little space to rescue what it holds"), Text("free space"));
-    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(path.string()),
-                Text("it cannot be copied ({0})", std::strerror(reason)),
-                Text("nothing was changed; check the folder and its permissions"));
-}
-
 class Descriptor {
 public:
     Descriptor(const fs::path& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0600))
@@ -86,6 +76,16 @@ void copy_readable(const fs::path& from, const fs::path& to, const std::function
             return ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(place));
         },
         static_cast<uint64_t>(status.st_size), to, check_stop);
+}
+
+void refuse_copy(const fs::path& file, int reason)
+{
+    if (reason == ENOSPC || reason == EDQUOT)
+        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(file.string()),
+                    Text("there is too little space to rescue what it holds"), Text("free space"));
+    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
+                Text("it cannot be copied ({0})", std::strerror(reason)),
+                Text("nothing was changed; check the folder and its permissions"));
 }
 
 } // namespace palimpsest::storage

@@ -24,4 +24,8 @@ void copy_readable(const ReadAt& read, uint64_t bytes, const std::filesystem::pa
 void copy_readable(const std::filesystem::path& from, const std::filesystem::path& to,
                    const std::function<void()>& check_stop);
 
+// Throws what a rescue says if a file of it cannot be written. `reason`: of errno. Throws Error: Resources
+// (PAL-DISK-01) if the disk is full, otherwise Failed (PAL-DISK-03).
+[[noreturn]] void refuse_copy(const std::filesystem::path& file, int reason);
+
 } // namespace palimpsest::storage

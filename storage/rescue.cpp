@@ -51,8 +51,7 @@ void check_space(const fs::path& database)
     std::error_code unknown;
     const fs::space_info space = fs::space(database.parent_path(), unknown);
     if (unknown || space.available >= 2 * bytes_of(database) + reserve) return;
-    throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
-                Text("there is too little space to rescue what it holds"), Text("free space"));
+    refuse_copy(database, ENOSPC);
 }
 
 void copy_database(const fs::path& database, const fs::path& to, RescueProgress& progress)
@@ -182,16 +181,6 @@ Error as_of_database(const Error& error, const fs::path& folder, const fs::path&
             error.text(), error.remedy(), error.offset()};
 }
 
-[[noreturn]] void refuse_rescue(const fs::path& database, const fs::filesystem_error& failure)
-{
-    if (failure.code() == std::errc::no_space_on_device || failure.code().value() == EDQUOT)
-        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
-                    Text("there is too little space to rescue what it holds"), Text("free space"));
-    throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.string()),
-                Text("it cannot be copied ({0})", Text::escaped(failure.code().message())),
-                Text("nothing was changed; check the folder and its permissions"));
-}
-
 // Makes the new database in the work folder, on stable storage.
 Rescued make_rescued(const fs::path& place, const WorkFolder& work, RescueMode mode, RescueProgress& progress)
 try {
@@ -216,7 +205,7 @@ try {
     progress.check_stop(); // SQLite calls that an error, too
     throw as_of_database(error, work.path(), place);
 } catch (const fs::filesystem_error& failure) {
-    refuse_rescue(place, failure);
+    refuse_copy(place, failure.code().value());
 }
 
 } // namespace

@@ -69,11 +69,6 @@ std::optional<Backup> newest_backup(const fs::path& database)
     return std::nullopt;
 }
 
-fs::path restored_part(const fs::path& database)
-{
-    return database.string() + ".restoring";
-}
-
 Restored restore(const fs::path& database, const fs::path& backup)
 {
     const fs::path place = fs::absolute(database), part = restored_part(place);

@@ -21,9 +21,6 @@ struct Backup {
 // newest on.
 std::optional<Backup> newest_backup(const std::filesystem::path& database);
 
-// Where a copy of the backup is made before it takes the name of `database`.
-std::filesystem::path restored_part(const std::filesystem::path& database);
-
 // At every moment a complete database has the name: the one before, or the restored one. The one before may be
 // damaged. Throws Error: Busy (PAL-DB-07) while a program has it open, NotFound (PAL-DB-00) without the backup,
 // Failed (PAL-DB-02, 03, 05, PAL-DISK-03) or Resources (PAL-DISK-01, 02) if the backup cannot be read or copied;

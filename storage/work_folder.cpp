@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/base/error.h"
+#include "storage/readable_copy.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -24,9 +25,7 @@ std::string folder_prefix(const fs::path& database)
 
 [[noreturn]] void refuse_folder(const fs::path& database, int reason)
 {
-    if (reason == ENOSPC || reason == EDQUOT)
-        throw Error(ErrorKind::Resources, ErrorCode::DiskFull, Text::escaped(database.string()),
-                    Text("there is too little space to rescue what it holds"), Text("free space"));
+    if (reason == ENOSPC || reason == EDQUOT) refuse_copy(database, reason);
     throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(database.parent_path().string()),
                 Text("the folder cannot be made ({0})", std::strerror(reason)),
                 Text("nothing was changed; check the folder and its permissions"));
