@@ -28,6 +28,13 @@ std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
     return raw;
 }
 
+// As make_damaged_block leaves it: an earlier rescue has told that it is lost. REQUIRES: columns raw, hash, data.
+bool is_made_block(SQLite::Statement& block)
+{
+    return block.getColumn(0).getInt64() == 1 && block.getColumn(1).getInt64() == 0 &&
+           block.getColumn(2).getBytes() == 0;
+}
+
 // How many tokens a block of lengths describes, and how many bytes of text they cover together.
 struct Extent {
     int64_t tokens = 0, bytes = 0;
@@ -94,15 +101,17 @@ struct DocumentSalvage::Blocks {
     struct Block {
         int64_t index, row, raw; // row: its rowid
     };
-    std::vector<Block> intact;         // by index
-    std::vector<int64_t> missing;      // indices
-    std::vector<int64_t> damaged_rows; // rowids
-    std::vector<int64_t> stray_rows;   // likewise, of blocks behind the end: another document's
-    int64_t end = 0, raw = 0;
+    std::vector<Block> intact;           // by index
+    std::vector<int64_t> missing;        // indices
+    std::vector<int64_t> damaged_rows;   // rowids
+    std::vector<int64_t> stray_rows;     // likewise, of blocks behind the end: another document's
+    int64_t end = 0, raw = 0, made = 0;  // made: how many an earlier rescue made
+    bool ends_with_made = false;         // it may stand for further ones
     int64_t tokens = 0, token_bytes = 0; // of blocks of lengths: what they are about
 
-    bool are_whole() const { return missing.empty() && damaged_rows.empty(); }
-    int64_t count() const { return static_cast<int64_t>(intact.size() + damaged_rows.size()); }
+    bool are_whole() const { return !have_losses() && made == 0; }
+    bool have_losses() const { return !missing.empty() || !damaged_rows.empty(); } // of which no rescue has told
+    int64_t count() const { return static_cast<int64_t>(intact.size() + damaged_rows.size()) + made; }
     // All have the size of a full block, except the last one.
     bool are_full(int64_t full) const
     {
@@ -121,7 +130,7 @@ struct DocumentSalvage::Blocks {
                 damaged_rows.push_back(block.row);
         std::erase_if(missing, [&](int64_t index) { return index >= blocks; });
         end = std::min(end, blocks);
-        if (end < blocks) missing.push_back(end);
+        if (end < blocks && !ends_with_made) missing.push_back(end);
     }
     void give_up()
     {
@@ -147,6 +156,11 @@ DocumentSalvage::Blocks DocumentSalvage::blocks_of(int64_t document, DocumentBlo
         for (int64_t gap = blocks.end; gap < std::min(index, blocks.end + most_made_blocks); ++gap)
             blocks.missing.push_back(gap);
         blocks.end = index + 1;
+        blocks.ends_with_made = is_made_block(query);
+        if (blocks.ends_with_made) {
+            ++blocks.made;
+            continue;
+        }
         const auto content = content_of(query);
         if (!content) {
             blocks.damaged_rows.push_back(row);
@@ -197,16 +211,17 @@ void DocumentSalvage::check(int64_t document)
     } else if (has_entry && is_size(bytes) && is_size(tokens)) {
         text.compare(bytes, full_text);
         ids.compare(tokens * 4, full_ids);
-        if (lengths.end != ids.end) lengths.missing.push_back(lengths.end);
+        if (lengths.end != ids.end && !lengths.ends_with_made && !ids.ends_with_made)
+            lengths.missing.push_back(lengths.end);
         if (ids.are_whole() && lengths.are_whole() && lengths.tokens != tokens) lengths.give_up();
     } else {
         text.give_up();
         ids.give_up();
         lengths.give_up();
     }
-    if (!text.are_whole())
+    if (text.have_losses())
         losses_[document] = LostPart::DocumentText;
-    else if (!ids.are_whole() || !lengths.are_whole())
+    else if (ids.have_losses() || lengths.have_losses())
         losses_[document] = LostPart::DocumentTokens;
     give_up(document, text, DocumentBlock::CleanText);
     give_up(document, ids, DocumentBlock::TokenIds);

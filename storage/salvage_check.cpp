@@ -160,17 +160,20 @@ void SalvageCheck::check_messages(int64_t session)
     placeholders_.clear();
     const std::vector<Message> messages = Conversations(db_).messages(session);
     const auto roles = impossible_roles(db_, session, messages);
-    uint64_t genuine = 0;
+    uint64_t whole = 0;
     for (const Message& message : messages) {
         check_stop_();
         const bool is_possible = (message.role == Role::User || message.role == Role::Assistant) &&
                                  message.state >= MessageState::Growing && message.state <= MessageState::Cut;
         const auto role = roles.find(message.id);
         if (!message.damaged && is_possible && role == roles.end()) {
-            ++genuine;
+            ++whole;
             continue;
         }
-        if (is_placeholder(message)) placeholders_.insert(message.id);
+        if (is_placeholder(message)) { // that rescue has told what is lost
+            placeholders_.insert(message.id);
+            ++whole;
+        }
         run_for(db_, "UPDATE messages SET role = role <> 0, state = min(max(state, 0), 3) WHERE id = ?",
                 message.id);
         if (role != roles.end())
@@ -181,7 +184,7 @@ void SalvageCheck::check_messages(int64_t session)
         empty_message(message.id);
     }
     const uint64_t known = static_cast<uint64_t>(count_of(known_messages_, session));
-    lost_messages_ = std::max(known, messages.size() + deleted_messages_[session]) - genuine;
+    lost_messages_ = std::max(known, messages.size() + deleted_messages_[session]) - whole;
 }
 
 // A message that is fed and not there, or not where it belongs, gets an empty one in its place.
@@ -222,7 +225,7 @@ bool SalvageCheck::check_stream(int64_t session)
     std::vector<Row> rows;
     int64_t last_message = 0;
     uint64_t lost_messages = 0;
-    bool is_whole = true;
+    bool is_whole = true, is_told = true; // is_told: what is missing was already before an earlier rescue
     run_for(db_, "DELETE FROM stream WHERE session = ? AND NOT idx BETWEEN 0 AND " + most_salvaged_index, session);
     {
         auto query = db_.statement(
@@ -248,7 +251,8 @@ bool SalvageCheck::check_stream(int64_t session)
                 if (!is_there) ++lost_messages;
                 holds &= is_there;
                 if (!was_made) last_message = std::max(last_message, message);
-                if (emptied_.contains(message)) is_whole = false;
+                is_whole &= !emptied_.contains(message);
+                is_told &= !emptied_.contains(message) || was_made;
             }
             rows.push_back({query.getColumn(0).getInt64(), holds});
         }
@@ -258,20 +262,20 @@ bool SalvageCheck::check_stream(int64_t session)
         for (int64_t gap = next; gap < std::min(row.index, next + most_made_parts); ++gap)
             make_message(session, gap);
         if (!row.holds) make_message(session, row.index);
-        is_whole &= row.index == next && row.holds;
+        is_told &= row.index == next && row.holds;
         next = row.index + 1;
     }
     const bool has_less = count_of(known_parts_, session) > static_cast<int64_t>(rows.size()) ||
                           (rows.empty() && rows_.has_losses("stream") && has_what_follows_a_stream(session)) ||
                           has_later_snapshot(session);
-    if (has_less && is_whole) {
+    if (has_less && is_told) {
         make_message(session, next);
-        is_whole = false;
+        is_told = false;
     }
     lost_messages_ = std::max(lost_messages_, lost_messages);
     if (lost_messages_ > 0) lose(LostPart::Message, session, {}, lost_messages_);
-    if (!is_whole) lose(LostPart::Stream, session);
-    return is_whole;
+    if (!is_told) lose(LostPart::Stream, session);
+    return is_whole && is_told;
 }
 
 bool SalvageCheck::has_what_follows_a_stream(int64_t session)

@@ -529,6 +529,58 @@ TEST_CASE("rescuing what was rescued loses nothing more")
     }
 }
 
+TEST_CASE("what an earlier rescue has lost is not damage")
+{
+    for (const char* sql :
+         {"DELETE FROM stream WHERE session = 3 AND idx = 0",
+          "UPDATE messages SET text = 'x' WHERE session = 1 AND role = 0",
+          "PRAGMA foreign_keys = OFF; DELETE FROM messages WHERE id = 3",
+          "PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE id = 2",
+          "PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE id = 2",
+          "DELETE FROM stream WHERE session = 1 AND document NOT NULL",
+          "DELETE FROM document_blocks WHERE document = 1 AND kind = 0",
+          "DELETE FROM document_blocks WHERE document = 1 AND kind = 1",
+          "DELETE FROM document_blocks WHERE document = 1 AND kind = 2",
+          "UPDATE document_blocks SET data = x'00' WHERE document = 2",
+          "UPDATE pins SET last = 1000000 WHERE session = 3", "UPDATE blocks SET data = zeroblob(length(data))"}) {
+        INFO(sql);
+        damaged_by(sql);
+        const Rescued first = rescue(three().database(), RescueMode::ReplaceDamaged);
+        REQUIRE(first.is_damaged);
+        const std::string report = bytes_of_file(first.report), rescued = bytes_of_file(three().database());
+        const Content once = Content::of(three().database());
+        const Rescued second = rescue(three().database(), RescueMode::ReplaceDamaged);
+        CHECK_FALSE(second.is_damaged);
+        CHECK(second.losses.empty());
+        CHECK(bytes_of_file(first.report) == report);
+        rescue(three().database(), RescueMode::Replace);
+        const Content twice = Content::of(three().database());
+        CHECK(once.messages == twice.messages);
+        CHECK(once.said == twice.said);
+        CHECK(once.read == twice.read);
+        CHECK(once.documents == twice.documents);
+        CHECK(once.states == twice.states);
+    }
+}
+
+TEST_CASE("damage after a rescue is told, and what the rescue had lost is not")
+{
+    damaged_by("UPDATE messages SET text = 'x' WHERE session = 1 AND role = 0");
+    rescue(three().database(), RescueMode::Replace);
+    alter(three().database(), "UPDATE messages SET text = 'y' WHERE session = 1 AND role = 1");
+    Rescued again = rescue(three().database(), RescueMode::Replace);
+    CHECK(told(again, LostPart::Message) == 1);
+    CHECK(tells(again, "first", LostPart::Stream));
+    alter(three().database(),
+          "DELETE FROM stream WHERE session = 1 AND idx = (SELECT max(idx) FROM stream WHERE session = 1)");
+    again = rescue(three().database(), RescueMode::ReplaceDamaged);
+    CHECK_FALSE(again.is_damaged); // nothing tells that it was longer
+    alter(three().database(), "UPDATE document_blocks SET data = x'00' WHERE document = 1 AND kind = 0");
+    again = rescue(three().database(), RescueMode::ReplaceDamaged);
+    CHECK(tells(again, "first", LostPart::DocumentText));
+    CHECK(again.losses.size() == 1);
+}
+
 TEST_CASE("rows without a checksum that are lost are told")
 {
     std::string bytes = three().original;
