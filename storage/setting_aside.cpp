@@ -13,6 +13,7 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/clock.h"
+#include "storage/file_state.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -39,7 +40,8 @@ fs::path free_name_aside(const fs::path& database)
 
 constexpr const char* logs[] = {"-wal", "-journal"};
 
-// Holds the name of the copy while the database may lack its log, on a file system without hard links.
+// Holds the name of the copy while the database may lack its log, on a file system without hard links; and in a
+// second line, what tells that the database is still the one that was copied.
 fs::path marker_of(const fs::path& database)
 {
     return database.string() + ".setting-aside";
@@ -91,6 +93,12 @@ void write_safely(const fs::path& file, const std::string& content)
     sync_to_disk(file);
 }
 
+std::string size_and_time(const fs::path& database)
+{
+    const auto state = FileState::of(database);
+    return state ? std::to_string(state->bytes) + " " + std::to_string(state->changed_ns) : "";
+}
+
 // Gives the database another name besides its own, or on a file system without hard links copies it, and copies its
 // log. Returns whether it is a copy.
 bool keep_beside(const fs::path& database, const fs::path& aside)
@@ -117,7 +125,7 @@ try {
 void set_aside(const fs::path& database, const fs::path& aside)
 {
     const bool is_copy = keep_beside(database, aside);
-    if (is_copy) write_safely(marker_of(database), aside.filename().string());
+    if (is_copy) write_safely(marker_of(database), aside.filename().string() + "\n" + size_and_time(database));
     sync_to_disk(aside.parent_path());
     for (const char* ending : {"-wal", "-shm", "-journal"})
         fs::remove(database.string() + ending);
@@ -131,15 +139,39 @@ bool have_same_content(const fs::path& a, const fs::path& b)
     return std::equal(std::istreambuf_iterator<char>(first), {}, std::istreambuf_iterator<char>(second));
 }
 
+// Compares pieces at even distances, the first and the last one included: at most 1 MiB of each.
+bool have_same_pieces(const fs::path& a, const fs::path& b)
+{
+    constexpr uintmax_t pieces = 128, piece_bytes = 8192;
+    const uintmax_t bytes = fs::file_size(a);
+    if (bytes != fs::file_size(b)) return false;
+    std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
+    const auto piece_at = [](std::ifstream& file, uintmax_t at) {
+        std::string piece(piece_bytes, '\0');
+        file.clear();
+        file.seekg(static_cast<std::streamoff>(at)).read(piece.data(), piece_bytes);
+        piece.resize(static_cast<size_t>(file.gcount()));
+        return piece;
+    };
+    const uintmax_t last = bytes - std::min(bytes, piece_bytes);
+    for (uintmax_t i = 0; i < pieces; ++i) {
+        const uintmax_t at = i + 1 < pieces ? last / (pieces - 1) * i : last;
+        if (piece_at(first, at) != piece_at(second, at)) return false;
+    }
+    return true;
+}
+
 // The copy of the database that the marker names, unless another database has the name already.
 fs::path unfinished_copy(const fs::path& database)
 {
     std::ifstream in(marker_of(database), std::ios::binary);
-    std::string name;
+    std::string name, known;
     if (!std::getline(in, name)) return {};
+    // A database that was copied to another disk has another time.
+    const bool is_known = std::getline(in, known) && known == size_and_time(database);
     for (const UnusedFile& file : unused_files(database))
         if (file.path.filename() == name && file.path.extension() == ".db" &&
-            have_same_content(file.path, database))
+            (is_known ? have_same_pieces : have_same_content)(file.path, database))
             return file.path;
     return {};
 }

@@ -7,6 +7,7 @@
 #include "storage/backup_files.h"
 #include "storage/conversations.h"
 #include "storage/erasure.h"
+#include "storage/file_state.h"
 #include "storage/left_overs.h"
 #include "storage/rescue.h"
 #include "storage/restoring.h"
@@ -149,6 +150,60 @@ TEST_CASE("without hard links, a program that is killed while it sets a database
     }
     CHECK(sessions_in(scene.file()) == std::vector<std::string>{"late", "early"});
     CHECK_FALSE(fs::exists(aside.string() + "-wal"));
+    CHECK_FALSE(fs::exists(marker));
+}
+
+namespace {
+
+// Bytes that this process has read from files.
+uint64_t bytes_read()
+{
+    std::ifstream counts("/proc/self/io");
+    std::string name;
+    uint64_t bytes = 0;
+    REQUIRE(counts >> name >> bytes);
+    REQUIRE(name == "rchar:");
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE("without hard links, whether another database has the name is told without reading all of it")
+{
+    const Scene scene;
+    const std::string log = scene.file().string() + "-wal";
+    const fs::path marker = scene.file().string() + ".setting-aside",
+                   aside = dated_file(scene.file(), "aside", std::chrono::sys_days{});
+    constexpr uintmax_t large = 64 << 20;
+    fs::resize_file(scene.file(), large);
+    fs::copy_file(scene.file(), aside);
+    fs::rename(log, aside.string() + "-wal");
+    const auto state = FileState::of(scene.file());
+    std::ofstream(marker) << aside.filename().string() << '\n' << state->bytes << ' ' << state->changed_ns;
+    SECTION("none has it")
+    {
+        const uint64_t before = bytes_read();
+        undo_setting_aside(scene.file());
+        CHECK(bytes_read() - before < large / 8);
+        CHECK_FALSE(fs::exists(aside));
+        CHECK(fs::exists(log));
+    }
+    SECTION("one with the same size and time has it")
+    {
+        const auto time = fs::last_write_time(scene.file());
+        std::fstream(scene.file(), std::ios::binary | std::ios::in | std::ios::out) << "another";
+        fs::last_write_time(scene.file(), time);
+        undo_setting_aside(scene.file());
+        CHECK(fs::exists(aside));
+        CHECK_FALSE(fs::exists(log));
+    }
+    SECTION("none has it, and the time is another one")
+    {
+        fs::last_write_time(scene.file(), fs::last_write_time(scene.file()) + std::chrono::hours(1));
+        undo_setting_aside(scene.file());
+        CHECK_FALSE(fs::exists(aside));
+        CHECK(fs::exists(log));
+    }
     CHECK_FALSE(fs::exists(marker));
 }
 
