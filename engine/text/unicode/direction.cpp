@@ -24,7 +24,7 @@ bool reads_leftwards(std::string_view line)
 {
     int leftwards = 0, rightwards = 0;
     const auto count = [&](char32_t code, size_t, bool is_valid) {
-        const auto kind = is_valid ? bidi_class(code) : UTF8PROC_BIDI_CLASS_ON;
+        const auto kind = bidi_class(is_valid ? code : replacement_character);
         if (kind == UTF8PROC_BIDI_CLASS_R || kind == UTF8PROC_BIDI_CLASS_AL) ++leftwards;
         if (kind == UTF8PROC_BIDI_CLASS_L) ++rightwards;
     };
