@@ -1008,6 +1008,10 @@
         <source>The program can start. The damaged file is kept as %1. What is lost is listed here, and in %2.</source>
         <translation>Das Programm kann starten. Die beschädigte Datei bleibt als %1 erhalten. Was verloren ist, steht hier und in %2.</translation>
     </message>
+    <message>
+        <source>The program can start: another program has replaced the damaged file meanwhile, so it was not replaced again.</source>
+        <translation>Das Programm kann starten: Ein anderes hat die beschädigte Datei inzwischen ersetzt, deshalb wurde sie nicht noch einmal ersetzt.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::DeviceChoice</name>

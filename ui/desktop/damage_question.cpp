@@ -42,6 +42,17 @@ try {
     return {}; // the engine thread opens it again, and tells
 }
 
+// Whether another file than the damaged one, without damage, has its name.
+bool has_successor(const fs::path& database, const std::optional<storage::FileState>& damaged)
+try {
+    const auto now = storage::FileState::of(database);
+    if (!now || now == damaged) return false;
+    storage::look_for_damage(database);
+    return true;
+} catch (const std::exception&) {
+    return false; // the work itself tells what is wrong
+}
+
 } // namespace
 
 QString damage_of(const fs::path& database)
@@ -57,7 +68,7 @@ QString damage_of(const fs::path& database)
 }
 
 DamageQuestion::DamageQuestion(const fs::path& database, const QString& damage, QWidget* parent)
-    : QDialog(parent), database_(database), text_(new QLabel(this)),
+    : QDialog(parent), database_(database), damaged_(storage::FileState::of(database)), text_(new QLabel(this)),
       restore_(new QCommandLinkButton(tr("&Restore a backup"), this)),
       rescue_(new QCommandLinkButton(tr("Re&scue what can be read"), this)), progress_(new QProgressBar(this)),
       losses_(new QListWidget(this)), cancel_(new QPushButton(tr("&Cancel"), this)),
@@ -112,22 +123,41 @@ void DamageQuestion::leave()
     reject();
 }
 
-void DamageQuestion::run_rescue(storage::RescueMode mode, Next next)
+void DamageQuestion::show_percentage()
 {
-    stop_ = {};
     progress_->setRange(0, 100);
     progress_->setValue(0);
     progress_->show();
+}
+
+DamageQuestion::Work DamageQuestion::rescuing(storage::RescueMode mode)
+{
+    stop_ = {};
+    return [this, file = database_, mode, stop = stop_.get_token()](Outcome& done) {
+        const auto go_on = [&, told = 0](int percent) mutable {
+            if (percent > std::exchange(told, percent)) Q_EMIT progressed(percent);
+            return !stop.stop_requested();
+        };
+        const WindowWording wording;
+        done.rescued = storage::rescue(file, mode, go_on, &wording);
+    };
+}
+
+void DamageQuestion::count_rescuable()
+{
+    show_percentage();
+    run(rescuing(storage::RescueMode::TryOnly), &DamageQuestion::offer_rescue);
+}
+
+// The command may have restored or rescued the database since the question was asked.
+void DamageQuestion::run_replacement(const Work& work)
+{
     run(
-        [this, file = database_, mode, stop = stop_.get_token()](Outcome& done) {
-            const auto go_on = [&, told = 0](int percent) mutable {
-                if (percent > std::exchange(told, percent)) Q_EMIT progressed(percent);
-                return !stop.stop_requested();
-            };
-            const WindowWording wording;
-            done.rescued = storage::rescue(file, mode, go_on, &wording);
+        [work, file = database_, damaged = damaged_](Outcome& done) {
+            done.is_replaced = has_successor(file, damaged);
+            if (!done.is_replaced) work(done);
         },
-        next);
+        &DamageQuestion::end);
 }
 
 void DamageQuestion::run(const Work& work, Next next)
@@ -181,7 +211,7 @@ void DamageQuestion::offer_backup(const Outcome& outcome)
         restore_->setDescription(tr("There is no backup that can be used."));
     }
     adjustSize();
-    run_rescue(storage::RescueMode::TryOnly, &DamageQuestion::offer_rescue);
+    count_rescuable();
 }
 
 void DamageQuestion::offer_rescue(const Outcome& outcome)
@@ -209,8 +239,8 @@ void DamageQuestion::choose_backup()
     show_working(tr("The backup is restored…"));
     progress_->setRange(0, 0); // it takes its time
     progress_->show();
-    run([file = database_, from = backup_->file](Outcome& done) { done.restored = storage::restore(file, from); },
-        &DamageQuestion::end);
+    run_replacement(
+        [file = database_, from = backup_->file](Outcome& done) { done.restored = storage::restore(file, from); });
 }
 
 void DamageQuestion::choose_rescue()
@@ -218,7 +248,8 @@ void DamageQuestion::choose_rescue()
     show_working(tr("What can be read is rescued…"));
     cancel_->setEnabled(true);
     cancel_->show();
-    run_rescue(storage::RescueMode::Replace, &DamageQuestion::end);
+    show_percentage();
+    run_replacement(rescuing(storage::RescueMode::Replace));
 }
 
 // Until the new database takes the name, nothing has changed.
@@ -248,7 +279,7 @@ void DamageQuestion::ask()
 void DamageQuestion::ask_again()
 {
     ask();
-    if (!is_counted_) run_rescue(storage::RescueMode::TryOnly, &DamageQuestion::offer_rescue);
+    if (!is_counted_) count_rescuable();
 }
 
 void DamageQuestion::end(const Outcome& outcome)
@@ -258,6 +289,9 @@ void DamageQuestion::end(const Outcome& outcome)
         text_->setText(outcome.failure);
         return ask_again();
     }
+    if (outcome.is_replaced)
+        return show_end(tr("The program can start: another program has replaced the damaged file meanwhile, so "
+                           "it was not replaced again."));
     if (outcome.restored)
         return show_end(tr("The program can start. The damaged file is kept as %1.")
                             .arg(text_of(outcome.restored->aside.string())));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "storage/file_state.h"
 #include "storage/rescue.h"
 #include "storage/restoring.h"
 
@@ -46,13 +47,17 @@ private:
         std::optional<storage::Backup> backup{};
         std::optional<storage::Restored> restored{};
         std::optional<storage::Rescued> rescued{};
+        bool is_replaced = false; // by another program, meanwhile; then nothing is done
         QString failure{};
     };
     using Work = std::function<void(Outcome&)>;
     using Next = void (DamageQuestion::*)(const Outcome&);
 
     void run(const Work& work, Next next);
-    void run_rescue(storage::RescueMode mode, Next next);
+    void run_replacement(const Work& work);
+    Work rescuing(storage::RescueMode mode);
+    void count_rescuable();
+    void show_percentage();
     void when_idle(const std::function<void()>& what);
     void take_work_end();
     void offer_backup(const Outcome& outcome);
@@ -67,6 +72,7 @@ private:
     void show_end(const QString& text);
 
     std::filesystem::path database_;
+    std::optional<storage::FileState> damaged_; // how the file was when it was found to be damaged
     std::optional<storage::Backup> backup_;
     QString question_;
     QLabel* text_;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <latch>
 
 #include "storage/backup.h"
 #include "storage/backup_files.h"
@@ -41,6 +42,8 @@ private Q_SLOTS:
     void escape_quits_and_changes_nothing();
     void a_rescue_that_is_cancelled_changes_nothing_and_asks_again();
     void what_is_lost_is_shown_before_the_question_closes();
+    void what_was_replaced_meanwhile_is_not_replaced_again_data();
+    void what_was_replaced_meanwhile_is_not_replaced_again();
     void a_database_of_an_older_version_is_not_migrated_before_the_window_is_there();
 
 private:
@@ -230,11 +233,14 @@ void DamageQuestionTest::a_rescue_that_is_cancelled_changes_nothing_and_asks_aga
     auto* progress = question.findChild<QProgressBar*>();
     EVENTUALLY(parts.rescue->description().contains(QStringLiteral("2 session")));
     QVERIFY(!progress->isVisible());
+    std::latch cancelled(1); // holds the rescue at its first percent
+    connect(
+        &question, &DamageQuestion::progressed, &question, [&] { cancelled.wait(); }, Qt::DirectConnection);
     parts.rescue->click();
-    QVERIFY(progress->isVisible());
-    QVERIFY(parts.cancel->isVisible());
-    QVERIFY(!parts.rescue->isEnabled());
+    const bool shows_progress = progress->isVisible() && parts.cancel->isVisible() && !parts.rescue->isEnabled();
     parts.cancel->click();
+    cancelled.count_down();
+    QVERIFY(shows_progress);
     EVENTUALLY(parts.rescue->isEnabled());
     QVERIFY(!parts.cancel->isVisible());
     QVERIFY(parts.restore->isEnabled());
@@ -274,6 +280,34 @@ void DamageQuestionTest::what_is_lost_is_shown_before_the_question_closes()
     QVERIFY(std::any_of(unused.begin(), unused.end(), [&](const auto& file) { return file.path == report; }));
     QTest::keyClick(&question, Qt::Key_Escape);
     QVERIFY(!question.isVisible());
+}
+
+void DamageQuestionTest::what_was_replaced_meanwhile_is_not_replaced_again_data()
+{
+    QTest::addColumn<bool>("restores");
+    QTest::newRow("restoring") << true;
+    QTest::newRow("rescuing") << false;
+}
+
+void DamageQuestionTest::what_was_replaced_meanwhile_is_not_replaced_again()
+{
+    QFETCH(bool, restores);
+    overwrite(0, QByteArray(page_bytes, '\0'));
+    DamageQuestion question(database_, damage_of(database_));
+    question.show();
+    const Parts parts(question);
+    EVENTUALLY(parts.rescue->description().contains(QStringLiteral("2 session")));
+    storage::rescue(database_, storage::RescueMode::Replace); // as the command does
+    const QByteArray rescued = content();
+    const size_t aside = storage::unused_files(database_).size();
+    (restores ? parts.restore : parts.rescue)->click();
+    EVENTUALLY(parts.start->isVisible());
+    QVERIFY(question.findChild<QLabel*>()->text().contains(QStringLiteral("not replaced again")));
+    QCOMPARE(content(), rescued);
+    QCOMPARE(storage::unused_files(database_).size(), aside);
+    QTest::keyClick(parts.start, Qt::Key_Return);
+    QCOMPARE(question.result(), static_cast<int>(QDialog::Accepted));
+    QCOMPARE(sessions(), (std::vector<std::string>{"early", "late"}));
 }
 
 void DamageQuestionTest::a_database_of_an_older_version_is_not_migrated_before_the_window_is_there()
