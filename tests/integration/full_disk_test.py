@@ -21,6 +21,7 @@ if IN_NAMESPACE not in os.environ:
         sys.exit(77)
     os.execvpe("unshare", ["unshare", "-rm", sys.executable, *sys.argv], dict(os.environ, **{IN_NAMESPACE: "1"}))
 
+from kill_points import NO_STRACE, can_kill, injected, kill_points, spread, traced  # noqa: E402
 from patience import PATIENCE  # noqa: E402
 from session_harness import AT_CI_LEVEL, FULL, SMALL, ProgramTest, run, text  # noqa: E402
 from sweep_part import in_part, sweep_part  # noqa: E402
@@ -126,7 +127,7 @@ class FullDiskTest(ProgramTest):
         code = re.search(r"\[(PAL-[A-Z]+-\d+)\]$", errors[0])
         self.assertTrue(code, errors[0])
         self.assertIn((result.returncode, code[1]), REFUSALS, (stage, free, said))
-        for ending in (".part", ".restoring"):
+        for ending in (".part", ".restoring", ".rescue-"):
             self.assertNotIn(ending, errors[0], "a file that the user has not named")
         sentence = errors[0].removeprefix("palimpsest: ").replace(self.disk, "DISK")
         self.outcomes.append((stage, result.returncode, sentence))
@@ -210,6 +211,62 @@ class FullDiskTest(ProgramTest):
         self.prepare(["sessions", "backup", os.path.join(self.template, "given.db")])
         self.prepare(["read", self.book, "--session", "three", *SMALL])
         self.sweep("restore", "sessions", "restore", os.path.join(self.disk, "given.db"))
+
+    def contents(self):
+        found = {}
+        for name in self.files() - {"s.db.lock"}:  # which names the last owner
+            with open(os.path.join(self.disk, name), "rb") as file:
+                found[name] = file.read()
+        return found
+
+    def prepare_damage(self):
+        """On a disk with the space that a rescue asks for. Its first rescue leaves a database that is kept aside."""
+        subprocess.run(["mount", "-o", "remount,size=128m", self.disk], check=True)
+        self.prepare_sessions()
+        for pin in (1, 2):
+            connection = sqlite3.connect(os.path.join(self.template, "s.db"))
+            connection.execute("INSERT INTO pins(session, first, last) VALUES(999, ?, 9)", (pin,))  # of no session
+            connection.commit()
+            connection.close()
+            if pin == 1:
+                self.prepare(["sessions", "rescue"])
+        self.begin()
+
+    def assert_nothing_changed(self, stage, result, before, point):
+        self.refused(stage, result, point)
+        error = next(line for line in result.stderr.decode().splitlines() if line.startswith("palimpsest: "))
+        self.assertIn(self.database, error, point)
+        self.assertEqual(self.contents(), before, point)
+
+    def test_rescuing_without_the_space_for_it(self):
+        self.prepare_damage()
+        before, size = self.contents(), os.path.getsize(self.database)
+        for free in (0, PAGE, size, 2 * size, 2 * size + (32 << 20)):
+            self.fill(free)
+            result = self.execute(["sessions", "rescue", "--db", self.database], b"")
+            os.remove(os.path.join(self.disk, FILLER))
+            self.assert_nothing_changed("rescue", result, before, free)
+        self.run_command("sessions", "rescue", "--db", self.database)
+
+    @unittest.skipUnless(can_kill(), NO_STRACE)
+    def test_rescuing_while_another_program_fills_the_disk(self):
+        self.prepare_damage()
+        command = [self.program, "sessions", "rescue", "--db", self.database]
+        before = self.contents()
+        points = [point for point in kill_points(command, self.environment)[0]
+                  if point.path.startswith(self.disk) and not point.path.endswith(".lock")
+                  and point.name in ("write", "pwrite64", "sendfile", "copy_file_range")]
+        after = stored(self.database)
+        self.assertGreater(len(points), 50)
+        for point in in_part(spread(points, 4 if AT_CI_LEVEL else 200 if FULL else 24)):
+            self.begin()
+            # A failed write ends the rescue, and then the error is written; SQLite may try again.
+            fault = "%s:error=ENOSPC:when=%d%s" % (point.name, point.count, "" if point.name == "write" else "+")
+            result = subprocess.run(["strace", "-qq", "-o", os.devnull, "-e", "trace=" + point.name, *injected([fault]), *command],
+                                    env=traced(self.environment), capture_output=True, timeout=PATIENCE)
+            self.assert_nothing_changed("rescue, later", result, before, point)
+            self.run_command(*command[1:])
+            self.assertEqual(stored(self.database), after, point)
 
     def test_exporting(self):
         self.prepare_sessions()
