@@ -204,10 +204,15 @@ void add_system_option(CLI::App& command, CommonOptions& o)
     add(command, o, "system", o.system, "the system prompt: how the model is to answer; a session keeps it");
 }
 
+void add_events_option(CLI::App& command, CommonOptions& o)
+{
+    command.add_flag("--events", o.events, "telemetry as JSON lines on standard error instead of a progress line");
+}
+
 void add_output_options(CLI::App& command, CommonOptions& o)
 {
     command.add_flag("--json", o.json, "print one JSON document");
-    command.add_flag("--events", o.events, "telemetry as JSON lines on standard error instead of a progress line");
+    add_events_option(command, o);
     command.add_flag("--require-complete", o.require_complete, "fail if not all of the input was read");
     command.add_flag("--no-save", o.no_save, "leave nothing behind");
 }

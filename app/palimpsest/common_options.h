@@ -41,7 +41,8 @@ void refuse_snapshot_without_session(const CommonOptions& options);
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_reread_options(CLI::App& command, CommonOptions& options);
 void add_answer_from_option(CLI::App& command, CommonOptions& options);
-void add_rank_option(CLI::App& command, CommonOptions& options);    // one of the reread options
+void add_rank_option(CLI::App& command, CommonOptions& options); // one of the reread options
+void add_events_option(CLI::App& command, CommonOptions& options);
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
 
 void add_system_option(CLI::App& command, CommonOptions& options);

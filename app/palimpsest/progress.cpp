@@ -6,8 +6,10 @@
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/wording.h"
 #include "engine/text/unicode/display_width.h"
 #include "kernels/base/byte_quantity.h"
 
@@ -59,6 +61,11 @@ void Progress::update(const storage::ReadingProgress& progress)
 
 void Progress::update(const Text& work, int percent)
 {
+    if (style_ == Style::Events) {
+        if (std::exchange(percent_said_, percent) != percent)
+            write_event(console_.err, {{"event", "work"}, {"text", for_scripts(work)}, {"percent", percent}});
+        return;
+    }
     if (is_due(percent / 100.0)) write(console_.wording.of(Text("{0}  {1} %", work, percent)));
 }
 

@@ -22,7 +22,7 @@ public:
     Progress& operator=(const Progress&) = delete;
 
     void update(const storage::ReadingProgress& progress);
-    // Shows the progress of work other than reading, such as a rescue. REQUIRES: the style is not Events.
+    // Shows the progress of work other than reading, such as a rescue: every percentage once as an event.
     void update(const Text& work, int percent);
 
 private:
@@ -34,7 +34,7 @@ private:
     Console& console_;
     Style style_;
     Clock::time_point drawn_{};
-    int tenths_said_ = 0;
+    int tenths_said_ = 0, percent_said_ = -1;
     bool line_open_ = false;
 };
 

@@ -266,6 +266,19 @@ class StoredSessionTest(SessionTest):
         said = self.run_command("sessions", "gc", "--max-size", "1TB").stderr.decode()
         self.assertIn("%s (0 B) was left by a program that was killed; it is removed" % folder, said)
 
+    def test_a_rescue_tells_how_far_it_is_in_events(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        rescued = self.run_command("sessions", "rescue", "--force", "--json", "--events")
+        self.assertEqual(json.loads(rescued.stdout)["sessions"], 1)
+        events = [json.loads(line) for line in rescued.stderr.splitlines()]
+        self.assertEqual({(event["event"], event["text"]) for event in events}, {("work", "Reading what can be rescued")})
+        percents = [event["percent"] for event in events]
+        self.assertEqual(percents, sorted(set(percents)))
+        self.assertEqual((percents[0], percents[-1]), (0, 99))
+        told = self.run_command("sessions", "rescue", "--list", "--events").stderr.splitlines()[-1]
+        self.assertEqual(json.loads(told), {"event": "note", "text": "nothing is damaged, and nothing was changed; --force makes "
+                                            "a new database all the same"})
+
     def test_a_rescue_that_is_interrupted_changes_nothing(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
         with open(self.database, "rb") as database:

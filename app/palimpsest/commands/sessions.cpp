@@ -136,6 +136,7 @@ public:
                 &Sessions::rescue_damaged);
         rescue->add_flag("--list", list_, "only tell what would be rescued and what is lost");
         rescue->add_flag("--force", force_, "make it even if nothing is damaged")->excludes("--list");
+        add_events_option(*rescue, common_);
         CLI::App* gc = add("gc", "free the caches of the sessions used longest ago until all is within a size",
                            &Sessions::collect);
         gc->add_option("--max-size", max_size_, "of the database, such as 2GiB")->required();
@@ -143,6 +144,7 @@ public:
     }
     bool chosen() const override { return subcommands_.chosen(); }
     bool wants_json() const override { return json_; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override { subcommands_.run(*this, console); }
 
@@ -484,7 +486,12 @@ private:
         if (json_) return write_json(console.out, rescue_json(rescued));
         for (const storage::Loss& loss : rescued.losses)
             console.out << console.wording.of(sentence_of(loss)) << '\n';
-        const auto tell = [&](const Text& text) { console.err << console.wording.of(text) << '\n'; };
+        const auto tell = [&](const Text& text) {
+            if (common_.events)
+                write_note(console, true, text);
+            else
+                console.err << console.wording.of(text) << '\n';
+        };
         if (!rescued.is_damaged)
             return tell(
                 Text("nothing is damaged, and nothing was changed; --force makes a new database all the same"));
@@ -501,7 +508,7 @@ private:
         const auto mode = list_    ? storage::RescueMode::TryOnly
                           : force_ ? storage::RescueMode::Replace
                                    : storage::RescueMode::ReplaceDamaged;
-        Progress progress(console, Progress::style_for(console, false));
+        Progress progress(console, Progress::style_for(console, common_.events));
         const auto go_on = [&](int percent) {
             progress.update(Text("Reading what can be rescued"), percent);
             return !console.stop.stop_requested();
