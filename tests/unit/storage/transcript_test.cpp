@@ -36,8 +36,8 @@ Transcript saying(const std::string& text)
             .policy = text,
             .documents = {{text, text, text, 3}},
             .messages = {{.text = text,
-                          .sources = {{.place = {text, {text}, text}, .weight = 1}},
-                          .quote = TranscriptQuote{text, {text, {text}, text}, {text}}}}};
+                          .sources = {{.place = {text, {text}, {text, text}}, .weight = 1}},
+                          .quote = TranscriptQuote{text, {text, {text}, {text, text}}, {text}}}}};
 }
 
 } // namespace
