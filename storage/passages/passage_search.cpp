@@ -63,8 +63,7 @@ struct PairHits {
     double searched = 0;        // passages
 };
 
-PairHits pair_hits(Database& database, std::span<const LetterPair> pairs, std::span<const int64_t> documents,
-                   const std::stop_token& stop)
+PairHits pair_hits(Database& database, std::span<const LetterPair> pairs, std::span<const int64_t> documents)
 {
     const PairFinder finder(pairs);
     PairHits hits{.counts = std::vector<double>(pairs.size())};
@@ -74,7 +73,7 @@ PairHits pair_hits(Database& database, std::span<const LetterPair> pairs, std::s
         "WHERE document IN (SELECT value FROM json_each(?)) AND document IN (SELECT document FROM "
         "indexed_documents)");
     query.bind(1, list_of(documents));
-    while (!stop.stop_requested() && query.executeStep()) {
+    while (query.executeStep()) {
         std::vector<size_t> found = finder.find_in(query.getColumn(2).getString());
         for (const size_t pair : found)
             ++hits.counts[pair];
@@ -88,13 +87,12 @@ PairHits pair_hits(Database& database, std::span<const LetterPair> pairs, std::s
 // Scores passages by how rare the letter pairs are that they share with a question without spaces. Returns the best
 // max(limit, min_hits). Cost: reads every passage of the documents if the question has such text, otherwise
 // nothing.
-Scores pair_scores(Database& database, std::string_view question, std::span<const int64_t> documents, size_t limit,
-                   const std::stop_token& stop)
+Scores pair_scores(Database& database, std::string_view question, std::span<const int64_t> documents, size_t limit)
 {
     Scores scores;
     const auto pairs = letter_pairs(question, WordQuery::max_words);
     if (pairs.empty()) return scores;
-    const PairHits hits = pair_hits(database, pairs, documents, stop);
+    const PairHits hits = pair_hits(database, pairs, documents);
     for (const auto& [key, found] : hits.passages)
         for (const size_t pair : found)
             scores[key] += std::log(1 + (hits.searched - hits.counts[pair] + 0.5) / (hits.counts[pair] + 0.5));
@@ -193,8 +191,7 @@ Scores with_meaning(const Scores& words, Database& database, std::span<const int
 }
 
 // By words of the question, and of what was asked before it.
-Scores word_scores(Database& database, const Question& question, std::span<const int64_t> documents, size_t limit,
-                   const std::stop_token& stop)
+Scores word_scores(Database& database, const Question& question, std::span<const int64_t> documents, size_t limit)
 {
     Scores all;
     for (const auto& [text, weight] :
@@ -202,7 +199,7 @@ Scores word_scores(Database& database, const Question& question, std::span<const
         if (weight == 0) continue;
         const std::string expression = word_query(text).expression();
         const Scores by_words = expression.empty() ? Scores() : word_scores(database, expression, documents, limit);
-        for (const Scores& scores : {by_words, pair_scores(database, text, documents, limit, stop)})
+        for (const Scores& scores : {by_words, pair_scores(database, text, documents, limit)})
             for (const auto& [key, score] : scores)
                 all[key] += weight * score;
     }
@@ -210,10 +207,9 @@ Scores word_scores(Database& database, const Question& question, std::span<const
 }
 
 Scores scores_of(Database& database, const Question& question, std::span<const int64_t> documents, size_t limit,
-                 const QuestionMeaning* meaning, const std::stop_token& stop)
+                 const QuestionMeaning* meaning)
 {
-    const Scores words = word_scores(database, question, documents, limit, stop);
-    if (stop.stop_requested()) return {};
+    const Scores words = word_scores(database, question, documents, limit);
     if (!meaning || meaning->embedding.empty()) return with_neighbours(words, neighbour_of_words);
     Scores scores = with_meaning(words, database, documents, *meaning);
     add_rare_names(scores, database, question.text, documents);
@@ -238,12 +234,12 @@ double Question::weight_of_before() const
 
 std::vector<PassageHit> search_passages(Database& database, const Question& question,
                                         std::span<const int64_t> documents, size_t limit,
-                                        const QuestionMeaning* meaning, const std::stop_token& stop)
+                                        const QuestionMeaning* meaning)
 {
     return database.guarded([&] {
         std::vector<PassageHit> hits;
         if (!has_index(database)) return hits;
-        const Scores scores = scores_of(database, question, documents, limit, meaning, stop);
+        const Scores scores = scores_of(database, question, documents, limit, meaning);
         std::vector<std::pair<PassageKey, double>> best(scores.begin(), scores.end());
         std::stable_sort(best.begin(), best.end(),
                          [](const auto& a, const auto& b) { return a.second > b.second; });

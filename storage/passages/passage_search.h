@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,14 +42,13 @@ struct QuestionMeaning {
 // all is left out, and a name of the question that at most three passages have counts much for these. A part of the
 // score of the better neighbour is added, since an answer often stands behind the sentence that the question is
 // about. The words of what was asked before are searched, too, and count less.
-// `limit`: at most so many passages. `stop`: ends the search of a question without spaces between its words, which
-// reads every passage; nothing is found then.
+// `limit`: at most so many passages.
 //
 // Cost: a look-up per word, and with `meaning` a dot product per window of all the documents (1,000,000 tokens: 0.1
-// s). A question in a script without spaces: a pass over all passages of the documents.
+// s).
 std::vector<PassageHit> search_passages(Database& database, const Question& question,
                                         std::span<const int64_t> documents, size_t limit = 64,
-                                        const QuestionMeaning* meaning = nullptr, const std::stop_token& stop = {});
+                                        const QuestionMeaning* meaning = nullptr);
 
 // The hits, best first, that fit into `max_tokens` together; those that do not are left out. In the order of
 // documents and passages.

@@ -274,7 +274,7 @@ Rereading plan_rereading(Store& store, const SessionStream& stream, const engine
     const bool is_part = is_read_in_part(store, stream);
     RankedPassages ranked{.hits = search_passages(store.database, {question, means.before}, documents,
                                                   is_part ? most_hits_of_a_part : most_hits,
-                                                  means.meaning ? &*means.meaning : nullptr, means.stop)};
+                                                  means.meaning ? &*means.meaning : nullptr)};
     if (is_part) keep_read(ranked.hits, copies);
     plan.hits = ranked.hits.size();
     if (means.encoder && means.is_by_meaning())

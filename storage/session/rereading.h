@@ -48,7 +48,7 @@ struct FindingMeans {
     PassageEncoder* encoder = nullptr;            // reads the sentences of the best passages; null: none
     std::shared_ptr<const engine::Model> model{}; // of the session; null: not ranked by it
     Listener* listener = nullptr;                 // is told what is damaged, and left out; null: nobody
-    std::stop_token stop{};                       // ends search and ranking; what is found then is not all
+    std::stop_token stop{};                       // ends the ranking; what was found is used as it is
 
     bool is_by_meaning() const { return meaning && !meaning->embedding.empty(); }
 };

@@ -171,7 +171,6 @@ std::optional<Rereading> SessionTurns::look_up(const std::string& message, const
         means.encoder = means.is_by_meaning() ? context_.encoder_for_finding() : nullptr;
         return plan_rereading(context_.store, context_.stream, *context_.session, message, options, means);
     });
-    if (stop.stop_requested()) return std::nullopt;
     if (may_answer_apart(message, context_.stream.size())) add_excerpts(found, {message, means.before}, stop);
     return found;
 }

@@ -211,7 +211,6 @@ private:
         const bool may_be_apart = may_answer_apart(question, stream);
         options.needs_room = !may_be_apart;
         found.passages = plan_rereading(*store_, stream, session, question, options, means);
-        if (means.stop.stop_requested()) throw Interrupted{Text("stopped before the answer")};
         found.sentences = std::make_unique<FoundSentences>(
             found.passages, storage::Question{question, means.before}, *store_, means.encoder, listener_->stop());
         if (may_be_apart)

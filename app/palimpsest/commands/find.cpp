@@ -61,7 +61,7 @@ public:
         storage::QuestionMeaning meaning;
         if (encoder)
             installed.use(*encoder, listener, [&] { meaning = encoder->meaning_of(question, console.stop); });
-        auto hits = storage::search_passages(store_->database, question, documents, limit, &meaning, console.stop);
+        auto hits = storage::search_passages(store_->database, question, documents, limit, &meaning);
         if (!meaning.embedding.empty() && hits.size() > 1)
             hits = storage::ranked_by_reading(std::move(hits), question, meaning,
                                               *installed.get_for_finding(nullptr, listener), *store_, console.stop);

@@ -113,10 +113,6 @@ TEST_CASE("a question without spaces finds the passage that has most of it")
     CHECK(best_text(*scratch, long_question, document).find(keeper) != std::string::npos);
     CHECK(best_text(*scratch, "\u5854", document).find(keeper) != std::string::npos);
     CHECK(find(*scratch, "\u98DE\u673A", {document}).empty());
-    std::stop_source stop;
-    stop.request_stop();
-    const std::vector documents{document};
-    CHECK(search_passages(*scratch, {"\u5854"}, documents, 64, nullptr, stop.get_token()).empty());
 }
 
 TEST_CASE("an imported document has passages that cover it")
