@@ -51,6 +51,14 @@ std::vector<UnusedFile> left_overs(const fs::path& database)
     return found;
 }
 
+bool is_left_over(const fs::path& database, const fs::path& file)
+{
+    std::error_code unknown;
+    return std::ranges::any_of(left_overs(database), [&](const UnusedFile& left) {
+        return fs::equivalent(left.path, file, unknown) || fs::equivalent(left.path, file.parent_path(), unknown);
+    });
+}
+
 void remove_left_overs(const fs::path& database)
 {
     const fs::path place = fs::absolute(database);

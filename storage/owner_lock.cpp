@@ -38,11 +38,14 @@ int open_lock_file(const std::filesystem::path& file)
                 Text("check the folder and its permissions, or {0}", Step::ChooseDatabase));
 }
 
-// Whether the owner before has removed the file, so that a lock on it binds nobody.
-bool is_removed(int descriptor)
+// Whether the locked file still has this name. If the owner before has removed it, a lock on it binds nobody; its
+// number of links does not tell on every file system.
+bool has_name(int descriptor, const std::filesystem::path& file)
 {
-    struct stat status {};
-    return fstat(descriptor, &status) == 0 && status.st_nlink == 0;
+    struct stat locked {
+    }, named{};
+    return fstat(descriptor, &locked) == 0 && stat(file.c_str(), &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
 }
 
 } // namespace
@@ -52,11 +55,11 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
 {
     const auto end = std::chrono::steady_clock::now() + busy_timeout;
     for (;;) {
-        if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
-            if (!is_removed(descriptor_)) break;
+        const bool is_locked = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+        if (is_locked && has_name(descriptor_, file)) break;
+        if (is_locked) {
             close(descriptor_);
             descriptor_ = open_lock_file(file);
-            continue;
         }
         if (std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -78,6 +78,10 @@ Restored restore(const fs::path& database, const fs::path& backup)
         refuse_backup(backup, ErrorCode::NotADatabase, Text("it is the database itself, not a backup"));
     const OwnerLock lock(place.string() + ".lock", busy_timeout);
     undo_setting_aside(place);
+    if (is_left_over(place, fs::absolute(backup)))
+        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(backup.string()),
+                    Text("a program that was killed has left it, and it may be incomplete"),
+                    Text("copy it to another name to try it all the same"));
     remove_left_overs(place);
     {
         Database from(backup, Database::Access::Read);

@@ -69,13 +69,15 @@ class LostDeviceTest(DeviceTest):
         self.assertGreaterEqual(lost_in_reading, 2)
         self.assert_sound()
 
-    def test_without_a_checkpoint_that_the_cpu_can_use_the_text_is_read_again(self):
+    def test_the_cpu_goes_on_from_a_checkpoint_of_another_device(self):
         self.run_command(*self.read("cpu"))
         result = self.on_device(*self.read("lost"), fail_after=8000, target="sm_90")
         self.assertEqual(len(self.losses(result)), 1)
         notes = [e["text"] for e in events_of(result.stderr) if e["event"] == "note"]
-        self.assertTrue(any("are read again" in note for note in notes), notes)
-        self.assertEqual(self.state("lost"), self.state("cpu"))
+        self.assertTrue(any("from a cache that was computed with sm_90" in note for note in notes), notes)
+        self.assertFalse(any("are read again" in note for note in notes), notes)
+        kept = [self.document("sessions", "show", name)["tokens"] for name in ("lost", "cpu")]
+        self.assertEqual(kept[0], kept[1])
         self.assertEqual(json.loads(result.stdout)["backend"]["lost_device"], "cuda:0")
 
     def test_a_new_process_uses_the_device_again(self):

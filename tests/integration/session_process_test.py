@@ -493,7 +493,7 @@ class StoredSessionTest(SessionTest):
         again = self.document("read", gift, "--session", "mine", "--pin", "20-29", *elsewhere)
         self.assertEqual(again["tokens_seen"], read["tokens_seen"])
         self.assertEqual(len(again["pins"]["ranges"]), 1, "10-19 and 20-29")
-        more = self.document("read", gift, "--session", "mine", "--pin", "30-39", *elsewhere)
+        more = self.document("read", gift, "--session", "mine", "--pin", "40-49", *elsewhere)
         self.assertEqual(len(more["pins"]["ranges"]), 2)
         self.assertEqual(len(again["pins"]["ranges"]), 1)
         self.assertEqual([s["name"] for s in self.document("sessions", "list", *elsewhere)["sessions"]], ["mine"])
@@ -507,6 +507,18 @@ class StoredSessionTest(SessionTest):
         os.remove(bare)
         told = self.document("sessions", "export", "one", bare)
         self.assertEqual((told["form"], told["cache_bytes"]), (None, 0))
+
+    def test_an_export_without_a_cache_is_read_by_every_command_and_with_a_pin_at_its_end(self):
+        self.run_command("read", self.book, "--session", "one", *BEGUN)
+        tokens = self.document("sessions", "show", "one")["tokens"]
+        self.run_command("chat", "--session", "one", "--pin", "5-%d" % (tokens - 1), "--max-tokens", "1", stdin=b"")
+        self.run_command("sessions", "strip", "one")
+        bare = os.path.join(self.folder, "bare.palimpsest")
+        self.run_command("sessions", "export", "one", bare)
+        for command in (["read", "--session", "mine"], ["summarize", "--max-tokens", "2"], ["chat", "--max-tokens", "2"]):
+            elsewhere = ["--db", os.path.join(self.folder, command[0] + ".db")]
+            told = self.document(command[0], bare, *command[1:], *elsewhere, stdin=b"who?\n")
+            self.assertEqual(told["coverage"]["tokens_read"], told["coverage"]["tokens_in_input"])
 
     def test_what_is_fed_of_an_export_without_a_cache_is_kept(self):
         self.export()

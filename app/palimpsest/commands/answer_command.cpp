@@ -15,6 +15,7 @@
 #include "storage/session/pinning.h"
 #include "storage/session/reading_meter.h"
 #include "storage/session/session_report.h"
+#include "storage/session/session_settings.h"
 
 namespace palimpsest::app {
 namespace {
@@ -117,6 +118,7 @@ void AnswerCommand::open_stored(const std::function<std::unique_ptr<Store>()>& s
     options.rereading = common_.rereading();
     options.question_option = Text::verbatim(steer_option);
     const std::string name = session_.empty() ? command_->get_name() : session_;
+    const bool is_written = !options.read_only;
     const auto open = [&] {
         store_ = store();
         if (export_ && options.read_only) keep_what_is_fed(options, console);
@@ -129,6 +131,7 @@ void AnswerCommand::open_stored(const std::function<std::unique_ptr<Store>()>& s
         });
     else
         open();
+    if (export_ && is_written) stored_->read_on();
     model_ = stored_->shared_model();
     tokenizer_ = &stored_->tokenizer();
     template_ = &stored_->chat_template();
@@ -137,7 +140,14 @@ void AnswerCommand::open_stored(const std::function<std::unique_ptr<Store>()>& s
 
 void AnswerCommand::keep_what_is_fed(StoredOptions& options, Console& console)
 try {
-    if (!store_->snapshots.of(export_->session.id).empty()) return;
+    const auto saved = store_->snapshots.of(export_->session.id);
+    const storage::SessionStream stream(store_->conversations.stream(export_->session.id));
+    if (stream.empty()) return;
+    // A document is fed to its last token, and after messages the tokens of an incomplete chunk wait.
+    const int32_t chunk = storage::SessionSettings(export_->session).chunk;
+    const auto waiting = static_cast<uint64_t>(stream.last_document() ? 0 : chunk - 1);
+    const uint64_t before = saved.empty() ? 0 : saved.front().tokens_seen;
+    if (before > 0 && before + waiting >= stream.tokens()) return;
     const auto writer = storage::open_store(database_, storage::Database::Access::Write, console.stop);
     StoredOptions kept = options;
     kept.read_only = false;
@@ -146,10 +156,13 @@ try {
         session.read_on();
     else
         session.save();
-    tokens_kept_ = session.session().tokens_seen();
+    tokens_kept_ = session.session().tokens_seen() - before;
     options.model = session.shared_model();
 } catch (const Error& error) {
-    if (error.code() != ErrorCode::BusyDatabase) throw;
+    const ErrorCode code = error.code();
+    if (code != ErrorCode::BusyDatabase && code != ErrorCode::DiskFull && code != ErrorCode::InaccessibleDatabase)
+        throw;
+    options.recompute = true; // it is fed for this question only
 }
 
 void AnswerCommand::warn(Console& console) const

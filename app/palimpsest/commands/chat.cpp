@@ -125,6 +125,7 @@ public:
             open();
         StoredSession& session = *stored;
         if (!documents.empty()) session.read(*documents[0]);
+        if (opened) session.read_on();
         LineEditor editor(console, common_.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << console.wording.of(Text("session '{0}', {1} tokens; /help for commands, /quit to leave",

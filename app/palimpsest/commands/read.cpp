@@ -121,6 +121,7 @@ public:
         }
         if (!opened) opened = std::make_unique<StoredSession>(*store, session_, options_, listener);
         StoredSession& session = *opened;
+        if (is_export) session.read_on();
         read_all(session, in_order_given(documents, stored));
         session.complete_notes();
         const Coverage coverage = session.coverage();
@@ -237,15 +238,16 @@ private:
             store.conversations.rename(imported.session.id, session_);
         else
             storage::fork_session(store, own_name, session_);
+        const storage::SessionInfo made = store.conversations.get(session_);
         const auto undo = [&] {
             if (imported.is_new)
                 store.conversations.rename(imported.session.id, own_name);
             else
-                store.conversations.take_back(store.conversations.get(session_));
+                store.conversations.take_back(made);
         };
         try {
             auto session = std::make_unique<StoredSession>(store, session_, options_, listener);
-            if (!common_.pins.empty()) session->pin(common_.pins);
+            if (documents_.empty() && !common_.pins.empty()) session->pin(common_.pins);
             tell_import(files_[0], imported, session_, common_.events, console);
             return session;
         } catch (const Error& error) {

@@ -322,8 +322,11 @@ TEST_CASE(
         open_store(own, Database::Access::Read);
         CHECK(fs::exists(left[0]));
     }
-    SECTION("the next restore")
+    SECTION("the next restore, but not of one of them")
     {
+        CHECK(refusal([&] { restore(scene.file(), own + ".restoring"); }) == "PAL-DB-02");
+        CHECK(refusal([&] { restore(scene.file(), folder / "damaged.db"); }) == "PAL-DB-02");
+        CHECK(fs::exists(folder / "damaged.db"));
         restore(scene.file(), scene.backup);
     }
     SECTION("the next rescue")
