@@ -84,6 +84,7 @@ TEST_CASE("structure and metadata of a document are stored, copied with its sess
     Library library(*scratch);
     Import import(*scratch, "file name", "a.pdf", "model");
     import.add_text("abcdef");
+    import.add_tokens(std::vector<engine::EncodedToken>{{.id = 1, .end = 3}, {.id = 2, .end = 6 }});
     import.add_section({.title = "One", .first_token = 1, .first_byte = 2, .level = 3});
     for (const Page& page : {Page{"1", 0, 0}, Page{"2", 1, 3}, Page{"xii", 1, 3}, Page{"4", 2, 6}})
         import.add_page(page);
