@@ -511,7 +511,7 @@ class StoredSessionTest(SessionTest):
     def test_an_export_without_a_cache_is_read_by_every_command_and_with_a_pin_at_its_end(self):
         self.run_command("read", self.book, "--session", "one", *BEGUN)
         tokens = self.document("sessions", "show", "one")["tokens"]
-        self.run_command("chat", "--session", "one", "--pin", "5-%d" % (tokens - 1), "--max-tokens", "1", stdin=b"")
+        self.run_command("chat", "--session", "one", "--pin", "%d-%d" % (tokens - 9, tokens - 1), "--max-tokens", "1", stdin=b"")
         self.run_command("sessions", "strip", "one")
         bare = os.path.join(self.folder, "bare.palimpsest")
         self.run_command("sessions", "export", "one", bare)
