@@ -1,4 +1,4 @@
-// What the system says of a file: whether it is still the same one, unchanged, without reading it.
+// Inode, size and time of a file, which tell whether it was replaced or changed without reading it.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ public:
     InterruptibleFile(const InterruptibleFile&) = delete;
     InterruptibleFile& operator=(const InterruptibleFile&) = delete;
 
-    // What was found since may be wrong, because reads failed.
+    // After a stop, reads fail, so results that were computed from them may be wrong.
     bool was_stopped() const { return stopped_; }
 
 private:

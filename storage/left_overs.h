@@ -1,4 +1,4 @@
-// What a program that was killed while it rescued or restored a database has left beside it: it holds the texts.
+// Files that a killed rescue or restore has left beside the database. They hold texts of its sessions.
 #pragma once
 
 #include <filesystem>

@@ -38,8 +38,8 @@ int open_lock_file(const std::filesystem::path& file)
                 Text("check the folder and its permissions, or {0}", Step::ChooseDatabase));
 }
 
-// Whether the locked file still has this name. If the owner before has removed it, a lock on it binds nobody; its
-// number of links does not tell on every file system.
+// Whether `file` still names the locked file. If the previous owner has removed it, others lock a new file of that
+// name. Compares inodes, because some file systems do not count links.
 bool has_name(int descriptor, const std::filesystem::path& file)
 {
     struct stat locked {

@@ -572,8 +572,8 @@ std::string as_utf8(const std::string& text)
     return valid;
 }
 
-// Folders say nothing on another machine, and are nobody else's business. The name of a file, and a title that
-// comes from it, may be any bytes.
+// Removes the folders of sources, which are private and mean nothing on another machine. Replaces invalid UTF-8 in
+// names of files and in titles.
 void clean_names(Database& database)
 {
     database.transaction([&] {

@@ -121,7 +121,7 @@ public:
     SessionState state(const RowRounding& round = {});
     // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);
-    // A state that was computed with other arithmetic goes on with this process's. Throws Error (Failed) if the
+    // Accepts a state that was computed with another arithmetic (arithmetic.h). Throws Error (Failed) if the
     // state was saved with another model, if its settings are impossible here, if it is inconsistent, or if the
     // model predicts something else here than when it was saved (SessionState::integrity_check).
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);

@@ -1,4 +1,4 @@
-// What is told about the pages of a document that have no text.
+// The note that names the pages of a document without text.
 #pragma once
 
 #include <cstddef>

@@ -109,7 +109,7 @@ void SessionDocuments::skip(const Document& document, bool more_follow)
     save_if_behind();
 }
 
-// What was fed again to come here need not be fed a third time.
+// Saves a checkpoint if tokens were fed again since the newest one, so that they need not be fed again next time.
 void SessionDocuments::save_if_behind()
 {
     const auto saved = context_.store.snapshots.of(context_.info.id);

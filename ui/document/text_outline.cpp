@@ -77,7 +77,7 @@ storage::PageRange TextOutline::pages_of(const StreamRange& range) const
     return first ? storage::PageRange{first->label.toStdString(), last->label.toStdString()} : storage::PageRange{};
 }
 
-// What of the range stands in a document and after it; all of it if none does.
+// Returns the range from its first token in a document on; the whole range if no token is in a document.
 StreamRange TextOutline::from_document(const StreamRange& range) const
 {
     for (const TextPart& part : parts)

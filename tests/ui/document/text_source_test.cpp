@@ -108,7 +108,7 @@ void TextSourceTest::a_stored_session_is_read_from_the_database()
     QVERIFY(!outline.page_of(140'003)); // a question has no page
     QCOMPARE(outline.place_name(StreamRange{503, 140'003}), QStringLiteral("A title · pages xii–1"));
     QCOMPARE(outline.place_name(StreamRange{502, 504}), QStringLiteral("A title · page xii"));
-    // What begins before the first page, or in the model's own text, names the first page that it meets.
+    // A range that begins before the first page, or before the document, names the first page that it contains.
     QCOMPARE(outline.place_name(StreamRange{502, 140'003}), QStringLiteral("A title · pages xii–1"));
     QCOMPARE(outline.place_name(StreamRange{0, 504}), QStringLiteral("A title · page xii"));
 

@@ -1,4 +1,4 @@
-// A state goes on with other arithmetic than it was computed with, but only if the model predicts nearly the same.
+// A state is restored with another arithmetic only if the model predicts nearly the same tokens.
 #include <cmath>
 #include <filesystem>
 
