@@ -198,7 +198,10 @@ public:
         writer_.fact(DocumentFact::Author, fact(QPdfDocument::MetaDataField::Author));
         read_outline();
         look_through();
-        write_pages();
+        if (!write_pages()) {
+            heads_ = {}; // all that there is repeats, as on forms that are alike
+            write_pages();
+        }
         report_empty_pages();
     }
 
@@ -244,13 +247,13 @@ private:
         }
         if (empty_.size() == pages())
             throw Problem{DocumentProblem::Unsupported,
-                          Text("it has no text: all of its {0} pages are pictures", pages()),
+                          Text("it has no text on any of its pages ({0}); they may be pictures", pages()),
                           Text("recognise its text first (OCR), for example with ocrmypdf")};
     }
 
     // The second time. Headings are told by the sizes of letters on the pages that are read before the first is
-    // written.
-    void write_pages()
+    // written. Returns whether anything but running heads was there.
+    bool write_pages()
     {
         const bool has_outline = !sections_.empty();
         const size_t most_pages = has_outline ? pages_with_outline : most_waiting_pages;
@@ -258,7 +261,8 @@ private:
         PdfLayout layout(has_outline, sizes, writer_);
         std::vector<PdfPage> waiting;
         size_t bytes = 0; // of what is waiting
-        bool is_decided = false;
+        bool is_decided = false, has_lines = false;
+        progress_ = pages();
         const auto write_waiting = [&] {
             if (!std::exchange(is_decided, true)) sizes.decide();
             for (const PdfPage& page : std::exchange(waiting, {}))
@@ -267,13 +271,15 @@ private:
         for (int i = 0; i < pdf_.pageCount(); ++i) {
             writer_.progress(progress_++, 2 * pages());
             waiting.push_back(page(i));
+            has_lines |= !waiting.back().lines.empty();
             if (!is_decided) sizes.count(waiting.back());
             for (const PdfLine& line : waiting.back().lines)
                 bytes += sizeof(line) + line.text.size() + line.gaps.size() * sizeof(PdfGap);
             if (is_decided || bytes > most_waiting_bytes || waiting.size() == most_pages) write_waiting();
         }
         write_waiting();
-        layout.finish();
+        if (has_lines) layout.finish();
+        return has_lines;
     }
 
     std::string label(int page)
