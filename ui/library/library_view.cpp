@@ -194,6 +194,8 @@ void LibraryView::connect_all()
 void LibraryView::show_contents(const std::shared_ptr<const LibraryContents>& contents)
 {
     const QString kept = current().data(LibraryModel::KeyRole).toString();
+    const LibrarySession* const chosen = model_->session(current());
+    const qint64 kept_session = chosen ? chosen->id : 0;
     QSet<qint64> stored;
     for (const LibraryDocument& document : contents->documents)
         for (const LibrarySession& session : document.sessions)
@@ -203,15 +205,22 @@ void LibraryView::show_contents(const std::shared_ptr<const LibraryContents>& co
     model_->set_contents(contents);
     read_once_ = true;
     expand_again();
-    if (!current().isValid() && !kept.isEmpty()) {
-        const auto found = shown_->match(shown_->index(0, 0), LibraryModel::KeyRole, kept, 1,
-                                         Qt::MatchExactly | Qt::MatchRecursive);
-        if (!found.isEmpty()) tree_->setCurrentIndex(found.first());
-    }
+    if (!current().isValid() && !kept.isEmpty()) choose_again(kept, kept_session);
     update_page();
     update_footer();
     arrange_pages();
     if (found_->waits_for_index() && search_->has_search()) search_texts(); // they may be indexed by now
+}
+
+// `session`: 0 for a document. A session is chosen below another document if it is no longer below the same one.
+void LibraryView::choose_again(const QString& key, qint64 session)
+{
+    const auto found =
+        shown_->match(shown_->index(0, 0), LibraryModel::KeyRole, key, 1, Qt::MatchExactly | Qt::MatchRecursive);
+    if (!found.isEmpty())
+        tree_->setCurrentIndex(found.first());
+    else if (session != 0)
+        choose(model_->name_of(session));
 }
 
 void LibraryView::expand_again()

@@ -77,6 +77,7 @@ private:
     void connect_all();
     void show_contents(const std::shared_ptr<const LibraryContents>& contents);
     void expand_again();
+    void choose_again(const QString& key, qint64 session);
     void search_changed(const QString& text);
     void search_texts();
     void arrange_pages();

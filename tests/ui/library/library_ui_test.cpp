@@ -281,6 +281,29 @@ private Q_SLOTS:
             QVERIFY(view.model().index(0, 0, view.model().index(row, 0)).data(LibraryModel::OpenRole).toBool());
     }
 
+    void a_session_stays_selected_when_it_moves_to_another_document()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t first = shelf.add_document("Ashford", std::string(400, 'a'), 7);
+        const int64_t other = shelf.add_document("Brine", std::string(300, 'b'), 8);
+        shelf.add_session("other", other);
+        const int64_t moves = shelf.add_session("moves", std::nullopt, "hello");
+        LibraryView view({.database = shelf.file});
+        EVENTUALLY(view.model().index_of("moves").isValid());
+        view.choose("moves");
+        QCOMPARE(view.current_session(), QStringLiteral("moves"));
+        const auto rows_of = [&](int row) { return view.model().rowCount(view.model().index(row, 0)); };
+        shelf.add_to_session(moves, first); // it had no document
+        view.refresh();
+        EVENTUALLY_EQUAL(view.model().index_of("moves").parent().data().toString(), QStringLiteral("Ashford"));
+        QCOMPARE(view.current_session(), QStringLiteral("moves"));
+        shelf.add_to_session(moves, other);
+        view.refresh();
+        EVENTUALLY(rows_of(0) + rows_of(1) == 3);
+        QCOMPARE(view.current_session(), QStringLiteral("moves"));
+    }
+
     void a_missing_database_is_shown_as_an_empty_library()
     {
         QTemporaryDir folder;
