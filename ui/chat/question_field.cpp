@@ -2,10 +2,12 @@
 
 #include <QKeyEvent>
 #include <QMimeData>
-#include <QTextBlock>
+#include <QTextDocument>
 #include <QTextOption>
 #include <QUrl>
 #include <algorithm>
+
+#include "ui/chat/paragraph_layout.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -31,6 +33,13 @@ QStringList local_files(const QMimeData& source)
 
 QuestionField::QuestionField(QWidget* parent) : QPlainTextEdit(parent)
 {
+    auto* text = new QTextDocument(this);
+    text->setDocumentLayout(new ParagraphLayout(text));
+    text->setDefaultFont(font());
+    QTextOption option = text->defaultTextOption();
+    option.setTextDirection(Qt::LayoutDirectionAuto);
+    text->setDefaultTextOption(option);
+    setDocument(text);
     setAccessibleName(tr("Question"));
     setPlaceholderText(tr("Ask about this document…"));
     setTabChangesFocus(true);
@@ -41,20 +50,8 @@ QuestionField::QuestionField(QWidget* parent) : QPlainTextEdit(parent)
             &QuestionField::fit);
     connect(this, &QPlainTextEdit::textChanged, this, [this] {
         if (!recalling_) recalled_ = -1;
-        follow_direction();
     });
     fit();
-}
-
-// QPlainTextEdit orders the letters of a text by its direction, but lays all text out from the left.
-void QuestionField::follow_direction()
-{
-    QTextOption option = document()->defaultTextOption();
-    const Qt::Alignment wanted = toPlainText().isRightToLeft() ? Qt::AlignRight : Qt::AlignLeft;
-    if (option.alignment() == wanted && option.textDirection() == Qt::LayoutDirectionAuto) return;
-    option.setAlignment(wanted);
-    option.setTextDirection(Qt::LayoutDirectionAuto);
-    document()->setDefaultTextOption(option);
 }
 
 QVariant QuestionField::loadResource(int, const QUrl&)

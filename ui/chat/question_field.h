@@ -40,7 +40,6 @@ protected:
 
 private:
     bool recall(int by);
-    void follow_direction();
     void fit();
     int height_of(int lines) const;
 

@@ -5,6 +5,7 @@
 #include <QMimeData>
 #include <QSignalSpy>
 #include <QTest>
+#include <QTextBlock>
 #include <QToolButton>
 #include <QUrl>
 
@@ -26,6 +27,7 @@ private Q_SLOTS:
     void up_and_down_show_earlier_questions();
     void the_field_grows_with_its_lines_up_to_a_limit();
     void text_that_reads_leftwards_begins_at_the_right();
+    void each_paragraph_begins_at_the_side_from_which_it_is_read();
     void a_long_paste_becomes_a_signal();
     void pasted_files_become_a_signal();
     void a_waiting_question_can_be_cancelled();
@@ -161,6 +163,45 @@ void ComposerTest::text_that_reads_leftwards_begins_at_the_right()
     QVERIFY(cursor_is_at_the_right());
     field->replace({});
     QVERIFY(!cursor_is_at_the_right());
+}
+
+void ComposerTest::each_paragraph_begins_at_the_side_from_which_it_is_read()
+{
+    Composer composer;
+    composer.resize(600, 300);
+    composer.show();
+    QuestionField* field = composer.field();
+    const QString hebrew = QString::fromUtf8("\u05e1\u05e4\u05e8"), english = QStringLiteral("sea");
+    const auto is_at_the_right = [&](int paragraph) {
+        field->setTextCursor(QTextCursor(field->document()->findBlockByNumber(paragraph)));
+        return field->cursorRect().center().x() > field->viewport()->width() / 2;
+    };
+    const auto sides = [&] {
+        QString all;
+        for (int paragraph = 0; paragraph < field->blockCount(); ++paragraph)
+            all += QLatin1Char(is_at_the_right(paragraph) ? 'R' : 'L');
+        return all;
+    };
+    field->replace(QStringList{english, hebrew, QStringLiteral("12"), QString(), english}.join(QLatin1Char('\n')));
+    QCOMPARE(sides(), QStringLiteral("LRRRL"));
+    QTextCursor cursor(field->document()->firstBlock());
+    cursor.insertText(hebrew + QLatin1Char(' '));
+    QCOMPARE(sides(), QStringLiteral("RRRRL"));
+    composer.resize(400, 300); // which lays all paragraphs out again
+    QCOMPARE(sides(), QStringLiteral("RRRRL"));
+    // What is painted is where the cursor is.
+    const QImage shown = field->viewport()->grab().toImage();
+    const auto inked = [&](int paragraph, bool right) {
+        field->setTextCursor(QTextCursor(field->document()->findBlockByNumber(paragraph)));
+        const QRect line = field->cursorRect();
+        const int half = shown.width() / 2;
+        for (int y = line.top(); y < line.bottom(); ++y)
+            for (int x = right ? half + 4 : 4; x < (right ? shown.width() - 4 : half - 4); ++x)
+                if (qGray(shown.pixel(x, y)) < 128) return true;
+        return false;
+    };
+    QVERIFY(inked(2, true) && !inked(2, false));
+    QVERIFY(inked(4, false) && !inked(4, true));
 }
 
 void ComposerTest::a_long_paste_becomes_a_signal()
