@@ -310,7 +310,7 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
         mark_sources({}, {});
     }
     chat_->show_session(facts_);
-    outline_->show_session(facts_.get());
+    outline_->show_session(facts_);
     const auto computed = is_computed(facts_.get()) ? facts_ : nullptr;
     policy_->set_session(computed);
     compare_->set_session(computed);
@@ -333,7 +333,7 @@ void Areas::offer_questions()
     const bool is_read = has_document && facts_->tokens_read >= facts_->tokens_in_input;
     const bool is_shown = facts_ && facts_->turns.empty();
     if (is_read && is_shown && !facts_->notes.empty() && bench_->window().preferences().suggests_questions)
-        if (const QStringList suggested = suggested_questions(outline_rows(*facts_)); !suggested.isEmpty())
+        if (const QStringList suggested = suggested_questions(outline_->model().rows()); !suggested.isEmpty())
             return start->set_questions(suggested, EmptyChat::Questions::Suggested);
     start->set_questions(has_document ? QStringList{tr("What is this text about?"), tr("Who is named in it?"),
                                                     tr("How does it end?")}

@@ -101,8 +101,7 @@ QString OutlineModel::state(const OutlineRow& row) const
 
 QString OutlineModel::title(const OutlineRow& row) const
 {
-    const QString title = place_text(row.title.isEmpty() ? tr("(no title)") : row.title,
-                                     {row.page.toStdString(), row.page.toStdString()});
+    const QString title = place_text(row.title.isEmpty() ? tr("(no title)") : row.title, row.pages);
     return row.part > 0 ? tr("%1, part %2 of %3")
                               .arg(title, count_text(static_cast<uint64_t>(row.part)),
                                    count_text(static_cast<uint64_t>(row.parts)))

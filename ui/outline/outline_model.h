@@ -5,6 +5,7 @@
 #include <QAbstractListModel>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/cache/retention_map.h"
@@ -29,6 +30,7 @@ public:
     void add_note(const storage::Note& note);
     void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: unknown
 
+    std::span<const OutlineRow> rows() const { return rows_; }
     const OutlineRow& row(int index) const { return rows_[static_cast<size_t>(index)]; }
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;

@@ -96,17 +96,24 @@ QWidget* OutlinePage::make_header()
     return header;
 }
 
-void OutlinePage::show_session(const SessionFacts* facts)
+void OutlinePage::show_session(std::shared_ptr<const SessionFacts> facts)
 {
     can_write_ = facts && facts->text_only.isEmpty();
     has_unknown_ = facts && std::ranges::any_of(facts->documents, [](const auto& d) { return !d.stretches; });
     const bool is_all_read = facts && !facts->documents.empty() && facts->tokens_read >= facts->tokens_in_input;
     tokens_read_ = is_all_read ? facts->documents.back().range.last : 0;
-    model_->set_rows(facts ? outline_rows(*facts) : std::vector<OutlineRow>());
+    update_rows(std::move(facts));
     const bool has_rows = model_->rowCount() > 0;
     pages_->setCurrentIndex(has_rows ? 1 : 0);
     setFocusProxy(has_rows ? static_cast<QWidget*>(view_) : open_);
     update_header();
+}
+
+void OutlinePage::update_rows(std::shared_ptr<const SessionFacts> facts)
+{
+    if (!made_of_ || !facts || !has_same_outline(*made_of_, *facts))
+        model_->set_rows(facts ? outline_rows(*facts) : std::vector<OutlineRow>());
+    made_of_ = std::move(facts);
 }
 
 void OutlinePage::show_frame(const Frame& frame)
@@ -128,6 +135,7 @@ void OutlinePage::set_kept(std::shared_ptr<const engine::RetentionMap> kept)
 void OutlinePage::add_note(const storage::Note& note)
 {
     model_->add_note(note);
+    made_of_.reset();
     update_header();
 }
 

@@ -25,7 +25,8 @@ public:
     OutlineModel& model() { return *model_; }
     QPushButton* write_button() const { return write_; }
 
-    void show_session(const SessionFacts* facts); // null: no session is open
+    // Null: no session is open. Makes the rows anew only if they are others than before.
+    void show_session(std::shared_ptr<const SessionFacts> facts);
     void show_frame(const Frame& frame);
     void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: unknown
     void set_shades(const ShadeColors& colors);
@@ -44,6 +45,7 @@ protected:
 private:
     QWidget* make_empty_page();
     QWidget* make_header();
+    void update_rows(std::shared_ptr<const SessionFacts> facts);
     void update_header();
     void restyle();
 
@@ -52,8 +54,9 @@ private:
     QStackedWidget* pages_;
     QLabel *heading_, *what_for_, *count_;
     QPushButton *open_, *write_, *copy_all_;
-    bool can_write_ = false;   // the session has a model
-    bool has_unknown_ = false; // a document whose sections are known once it is indexed
+    std::shared_ptr<const SessionFacts> made_of_; // the model's rows; null: of others, or notes were added
+    bool can_write_ = false;                      // the session has a model
+    bool has_unknown_ = false;                    // a document whose sections are known once it is indexed
     bool is_writing_ = false, is_reading_ = false;
     // Of the stream: as the session's facts say, and as the retained-token map says, which is newer while a
     // document is read, but leaves out tokens that wait for their chunk.

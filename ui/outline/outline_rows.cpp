@@ -65,7 +65,7 @@ private:
             row.part = count > 1 ? static_cast<int>(i) + 1 : 0;
             row.parts = static_cast<int>(count);
             row.range = {document_.range.first + at, document_.range.first + last};
-            row.page = page_of(at);
+            row.pages = storage::pages_of(document_.pages, at, last);
             if (!stretches.empty()) {
                 row.stretch = stretches[i].first_token;
                 row.noted_end = document_.range.first + stretches[i].end_token;
@@ -83,12 +83,6 @@ private:
     int level_of(int64_t section) const
     {
         return std::max(1, document_.sections[static_cast<size_t>(section)].level);
-    }
-
-    QString page_of(uint64_t token) const
-    {
-        const storage::Page* page = storage::page_of_token(document_.pages, token);
-        return page ? text_of(page->label) : QString();
     }
 
     const DocumentPart& document_;
@@ -112,6 +106,21 @@ std::vector<OutlineRow> outline_rows(const SessionFacts& facts)
             if (const auto on_it = notes.find({row.document, *row.stretch}); on_it != notes.end())
                 put_note(row, *on_it->second);
     return rows;
+}
+
+bool has_same_outline(const SessionFacts& a, const SessionFacts& b)
+{
+    const auto same_section = [](const storage::Section& x, const storage::Section& y) {
+        return x.title == y.title && x.first_token == y.first_token && x.level == y.level;
+    };
+    const auto same_page = [](const storage::Page& x, const storage::Page& y) {
+        return x.label == y.label && x.first_token == y.first_token;
+    };
+    return a.notes == b.notes && std::ranges::equal(a.documents, b.documents, [&](const auto& x, const auto& y) {
+               return x.info.id == y.info.id && x.info.title == y.info.title && x.range == y.range &&
+                      x.stretches == y.stretches && std::ranges::equal(x.sections, y.sections, same_section) &&
+                      std::ranges::equal(x.pages, y.pages, same_page);
+           });
 }
 
 bool is_on(const storage::Note& note, const OutlineRow& row)

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "storage/page_range.h"
 #include "ui/engine/session_facts.h"
 
 namespace palimpsest::ui {
@@ -20,7 +21,7 @@ struct OutlineRow {
     Kind kind = Kind::Section;
     QString title;                     // of the section; of the document before its first section
     int level = 1;                     // 1: not within another section
-    QString page{};                    // label of the page it begins on; empty: none
+    storage::PageRange pages{};        // that its range stands on; empty: none
     int part = 0;                      // of `parts`, from 1, if the section has several rows
     int parts = 1;                     // rows of the section
     StreamRange range{};               // in the stream
@@ -34,6 +35,8 @@ struct OutlineRow {
 };
 
 std::vector<OutlineRow> outline_rows(const SessionFacts& facts);
+// Whether both certainly have the same rows. Costs less than making them.
+bool has_same_outline(const SessionFacts& a, const SessionFacts& b);
 // Whether the note is about what the row's note is about.
 bool is_on(const storage::Note& note, const OutlineRow& row);
 void put_note(OutlineRow& row, const storage::Note& note);

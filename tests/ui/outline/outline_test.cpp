@@ -114,7 +114,8 @@ private Q_SLOTS:
     void a_document_without_passages_has_a_row_for_each_section();
     void rows_cover_their_document();
     void several_documents_have_their_titles();
-    void sections_show_their_page_and_are_indented_by_their_level();
+    void facts_with_another_outline_are_told_from_those_with_the_same();
+    void sections_show_their_pages_and_are_indented_by_their_level();
     void a_note_appears_in_its_row();
     void rows_say_how_much_is_held();
     void the_header_counts_what_can_be_noted();
@@ -152,7 +153,7 @@ void OutlineTest::init()
 
 void OutlineTest::show(const SessionFacts& facts)
 {
-    page_->show_session(&facts);
+    page_->show_session(std::make_shared<const SessionFacts>(facts));
     EVENTUALLY_EQUAL(view().heights().rows(), model().rowCount());
 }
 
@@ -256,7 +257,38 @@ void OutlineTest::several_documents_have_their_titles()
     QCOMPARE(model().row(3).note, "Of the second.");
 }
 
-void OutlineTest::sections_show_their_page_and_are_indented_by_their_level()
+void OutlineTest::facts_with_another_outline_are_told_from_those_with_the_same()
+{
+    SessionFacts facts = facts_with({document(4, "Book", {10, 610}, {{"One", 0}, {"Two", 300}}, {})});
+    facts.documents[0].pages = {{.label = "1", .first_token = 0}};
+    SessionFacts other = facts; // other facts than those of the outline do not count
+    other.turns.emplace_back().text = "Who?";
+    other.tokens_read = 20;
+    QVERIFY(has_same_outline(facts, other));
+    const auto differs = [&](auto change) {
+        SessionFacts changed = facts;
+        change(changed);
+        return !has_same_outline(facts, changed);
+    };
+    QVERIFY(differs([](SessionFacts& f) { f.documents[0].sections[1].first_token = 200; }));
+    QVERIFY(differs([](SessionFacts& f) { f.documents[0].sections[1].title = "Three"; }));
+    QVERIFY(differs([](SessionFacts& f) { f.documents[0].sections[1].level = 2; }));
+    QVERIFY(differs([](SessionFacts& f) { f.documents[0].pages[0].label = "i"; }));
+    QVERIFY(differs([](SessionFacts& f) { f.documents[0].range.last = 620; }));
+    QVERIFY(differs([](SessionFacts& f) { f.documents[0].stretches.reset(); }));
+    QVERIFY(differs([](SessionFacts& f) { f.documents.push_back(f.documents[0]); }));
+    QVERIFY(differs([](SessionFacts& f) { f.notes = {note_on(4, stretch(0, 300, 0), "Ann.")}; }));
+    // A note that was added and is not stored is not shown any longer.
+    facts.documents[0].stretches = std::make_shared<const std::vector<storage::Stretch>>(
+        std::vector{stretch(0, 300, 0), stretch(300, 600, 1)});
+    show(facts);
+    page_->add_note(note_on(4, stretch(0, 300, 0), "Ann."));
+    QCOMPARE(model().row(0).note, "Ann.");
+    show(facts);
+    QCOMPARE(model().row(0).note, QString());
+}
+
+void OutlineTest::sections_show_their_pages_and_are_indented_by_their_level()
 {
     DocumentPart part = document(4, "Book", {10, 610}, {{"One", 0}, {"Within", 300}}, {});
     part.sections[1].level = 2;
@@ -266,6 +298,13 @@ void OutlineTest::sections_show_their_page_and_are_indented_by_their_level()
     QCOMPARE(model().index(1).data().toString(), "Within · page xii");
     QCOMPARE(model().index(0).data(OutlineModel::LevelRole).toInt(), 1);
     QCOMPARE(model().index(1).data(OutlineModel::LevelRole).toInt(), 2);
+    part.pages = {{.label = "11", .first_token = 0},
+                  {.label = "12", .first_token = 300},
+                  {.label = "13", .first_token = 400},
+                  {.label = "14", .first_token = 599}};
+    show(facts_with({part}));
+    QCOMPARE(model().index(0).data().toString(), "One · page 11"); // it ends where page 12 begins
+    QCOMPARE(model().index(1).data().toString(), "Within · pages 12–14");
 }
 
 void OutlineTest::a_note_appears_in_its_row()
@@ -289,7 +328,7 @@ void OutlineTest::a_note_appears_in_its_row()
     // The same from the session's facts changes nothing, and keeps the row that is chosen.
     facts.notes = {note_on(4, stretch(0, 300, 0), "Ann lights the lamp."),
                    note_on(4, stretch(300, 600, 1), "The lamp was lit.", storage::NoteOrigin::Quoted)};
-    page_->show_session(&facts);
+    page_->show_session(std::make_shared<const SessionFacts>(facts));
     QCOMPARE(changes.count(), 2);
     QCOMPARE(resets.count(), 0);
     QCOMPARE(view().currentIndex().row(), 1);
@@ -334,10 +373,10 @@ void OutlineTest::the_header_counts_what_can_be_noted()
     QVERIFY(!page_->write_button()->isEnabled());
     facts.tokens_read = facts.tokens_in_input; // the last tokens may wait for their chunk
     facts.notes = {note_on(4, stretch(0, 10, 0), "Ann."), note_on(4, stretch(10, 20, 1), "Ben.")};
-    page_->show_session(&facts);
+    page_->show_session(std::make_shared<const SessionFacts>(facts));
     QVERIFY(says("2 of 3 notes"));
     facts.text_only = "The model is gone.";
-    page_->show_session(&facts);
+    page_->show_session(std::make_shared<const SessionFacts>(facts));
     QVERIFY(!page_->write_button()->isEnabled());
 }
 
