@@ -182,7 +182,7 @@ engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<
 }
 
 engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
-                     const std::vector<uint64_t>& framing, const engine::Model& model)
+                     const TokensBefore& tokens_before, const engine::Model& model)
 {
     if (requests.empty()) return {};
     PinSearch search(requests, model);
@@ -193,7 +193,7 @@ engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& 
                         Text("give a file, or token numbers such as 0-99"));
         Document again = documents[i]->again();
         const engine::Tokenizer& tokenizer = require_tokenizer(model);
-        search.skip(framing[i]);
+        search.skip(tokens_before(again, i == 0));
         Coverage coverage;
         std::vector<engine::TokenId> ids;
         encode_document(again, tokenizer, first_text && i == 0, coverage,

@@ -53,11 +53,13 @@ engine::Pins joined(const std::vector<FoundPin>& pins);
 // Finds the pins of a stream in memory.
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
                      const engine::Model& model, const Text& where);
-// Finds the pins of documents, each with `framing` tokens before it; `first_text`: no text was fed before the
-// first. Reads the documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an
+// How many tokens are fed before a document, which was not read yet.
+using TokensBefore = std::function<uint64_t(Document& document, bool is_first)>;
+// Finds the pins of documents; `first_text`: no text was fed before the first. Reads the documents an extra time,
+// one after the other, if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an
 // input that can be read only once), NotFound (PAL-PIN-03).
 engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
-                     const std::vector<uint64_t>& framing, const engine::Model& model);
+                     const TokensBefore& tokens_before, const engine::Model& model);
 
 // Cost of the pins: "12 tokens take 0.6 % of the budget in every layer and head (36 kB); 100 % of what was read of
 // them is held".

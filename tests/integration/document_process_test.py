@@ -3,6 +3,7 @@
 Usage: document_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import os
+import resource
 import signal
 import subprocess
 import threading
@@ -38,6 +39,19 @@ class DocumentTest(SessionTest):
         if os.path.exists(self.database):
             self.assertEqual(self.query("SELECT count(*) FROM sessions"), [(0,)])
             self.assertEqual(self.query("SELECT count(*) FROM documents"), [(0,)])
+
+    def test_documents_are_opened_by_one_reader_after_the_other(self):
+        names = [self.put("page %d.html" % i, "<title>Page %d</title><body><p>the sea was calm %d</p></body>" % (i, 1000 + i))
+                 for i in range(60)]
+
+        def limit():  # enough for the files, but not for a pipe from a reader of each
+            resource.setrlimit(resource.RLIMIT_NOFILE, (110, 110))
+
+        process = self.start("summarize", *names, "--no-notes", "--max-tokens", "2", "--pin", "calm 1059", "--json", *SMALL,
+                             preexec_fn=limit)
+        printed, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertEqual(len(json.loads(printed)["pins"]["ranges"]), 1)
 
     # -- EPUB ----------------------------------------------------------------------------------------------------------
 

@@ -177,18 +177,21 @@ std::unique_ptr<engine::Session> AnswerCommand::start(const Documents& documents
 {
     const auto tokens = common_.budget_is_share() ? count_tokens(documents) : std::nullopt;
     engine::SessionOptions options = common_.session(model_->config(), {.input = tokens});
-    std::vector<uint64_t> framing;
-    if (!common_.pins.empty())
-        for (const auto& document : documents)
-            framing.push_back(framing.empty() ? template_->open_user().size()
-                                              : template_->next_document(document->own_title()).size());
-    options.pins = pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_);
+    const auto tokens_before = [this](Document& document, bool is_first) {
+        return framing_before(document, is_first).size();
+    };
+    options.pins = pins_of(common_.pins, documents, template_->document_is_first_text(), tokens_before, *model_);
     if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
     const auto rows = question_turn(*template_, question);
     make_room_for(rows, model_->config(), Text::verbatim(steer_option), options);
     auto session = std::make_unique<engine::Session>(model_, options);
     steer(*session, rows, Text::verbatim(steer_option));
     return session;
+}
+
+std::vector<engine::TokenId> AnswerCommand::framing_before(Document& document, bool is_first) const
+{
+    return is_first ? template_->open_user() : template_->next_document(document.own_title());
 }
 
 AnswerCommand::Reading AnswerCommand::read(const Documents& documents, const std::string& question,
@@ -216,8 +219,7 @@ Coverage AnswerCommand::read(engine::Session& session, const Documents& document
     uint64_t bytes_before = 0;
     for (size_t i = 0; i < documents.size(); ++i) {
         Document& document = *documents[i];
-        const StreamFraming framing{.ids = i == 0 ? template_->open_user()
-                                                  : template_->next_document(document.own_title())};
+        const StreamFraming framing{.ids = framing_before(document, i == 0)};
         session.feed(framing.ids);
         stream.append(framing);
         std::optional<EncodedImport> import;

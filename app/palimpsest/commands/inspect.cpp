@@ -170,7 +170,9 @@ private:
             ReadingMeter progress(listener, source_.name(), document.text_bytes());
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
             engine::SessionOptions options = common_.session(model->config());
-            options.pins = pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model);
+            options.pins = pins_of(
+                common_.pins, documents, true, [&](Document&, bool) { return tokenizer.adds_bos() ? 1u : 0u; },
+                *model);
             auto session = start(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             read_ = storage::DocumentReport{.title = document.title(),
