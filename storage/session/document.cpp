@@ -138,12 +138,16 @@ Document::Document(const std::string& name, std::istream& in, std::stop_token st
     const std::string ending = lower_ending(name);
     for (const Format& format : formats)
         if (ending == format.ending && format.reading == Reading::Refused) refuse_format(name, format.name);
-    file_.open(name, std::ios::binary);
-    if (!file_)
+    source_ = &file_;
+    if (fs::is_regular_file(status)) {
+        file_.open(name, std::ios::binary);
+        total_ = fs::file_size(name, failed);
+    } else {
+        pipe_ = Descriptor(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    }
+    if (!pipe_.is_open() && !file_.is_open())
         throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name), Text("it cannot be opened"),
                     Text("check its permissions"));
-    if (fs::is_regular_file(status)) total_ = fs::file_size(name, failed);
-    source_ = &file_;
 }
 
 Document Document::of_text(const std::string& title, std::istream& in, std::stop_token stop)
@@ -214,17 +218,43 @@ Interrupted Document::stopped() const
 // Replaces `block` with the next bytes of the file; false at its end.
 bool Document::next_of_file(std::string& block)
 {
-    wait_for_input();
+    if (source_ == &std::cin && std::cin.rdbuf()->in_avail() <= 0) wait_for(STDIN_FILENO);
     if (stop_.stop_requested()) throw stopped();
     block.resize(read_bytes_at_once);
-    source_->read(block.data(), static_cast<std::streamsize>(read_bytes_at_once));
-    block.resize(static_cast<size_t>(source_->gcount()));
-    if (source_->bad())
-        throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
-                    Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
+    block.resize(pipe_.is_open() ? read_pipe(block) : read_source(block));
     read_ += block.size();
     hash_.push(std::as_bytes(std::span(block)));
     return !block.empty();
+}
+
+size_t Document::read_source(std::span<char> block) const
+{
+    source_->read(block.data(), static_cast<std::streamsize>(block.size()));
+    if (source_->bad()) fail_reading();
+    return static_cast<size_t>(source_->gcount());
+}
+
+// Returns less than the size of the block only at the end of the pipe.
+size_t Document::read_pipe(std::span<char> block) const
+{
+    size_t filled = 0;
+    while (filled < block.size()) {
+        wait_for(pipe_.get());
+        if (stop_.stop_requested()) throw stopped();
+        const ssize_t bytes = ::read(pipe_.get(), block.data() + filled, block.size() - filled);
+        if (bytes == 0) break;
+        if (bytes > 0)
+            filled += static_cast<size_t>(bytes);
+        else if (errno != EINTR && errno != EAGAIN)
+            fail_reading();
+    }
+    return filled;
+}
+
+void Document::fail_reading() const
+{
+    throw Error(ErrorKind::Failed, ErrorCode::UnreadableDocument, subject_of(name_),
+                Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
 }
 
 // Whether the file is something else than text in UTF-8 or UTF-16. Text is judged by the first part that is not
@@ -266,7 +296,7 @@ void Document::begin_reader()
         if (stop_.stop_requested()) throw stopped();
         const ssize_t bytes = pread(file.get(), part.data(), part.size(), static_cast<off_t>(read_));
         if (bytes < 0 && errno == EINTR) continue;
-        if (bytes < 0) refuse(Text("reading failed after {0} bytes", read_), Text("check the disk and try again"));
+        if (bytes < 0) fail_reading();
         if (bytes == 0) break;
         read_ += static_cast<uint64_t>(bytes);
         hash_.push(std::span(part).first(static_cast<size_t>(bytes)));
@@ -329,15 +359,14 @@ void Document::count_words(const std::string& block)
     }
 }
 
-// Signals do not interrupt a read here, because a separate thread handles them. So this polls a silent standard
-// input and checks for a stop.
-void Document::wait_for_input() const
+// Waits until it can be read, or a stop is requested. Signals do not interrupt a read here, because a separate
+// thread handles them.
+void Document::wait_for(int descriptor) const
 {
-    if (source_ != &std::cin) return;
     constexpr int milliseconds = 50;
-    pollfd standard_input{STDIN_FILENO, POLLIN, 0};
-    while (std::cin.rdbuf()->in_avail() <= 0 && poll(&standard_input, 1, milliseconds) == 0)
-        if (stop_.stop_requested()) return;
+    pollfd input{descriptor, POLLIN, 0};
+    while (poll(&input, 1, milliseconds) == 0 && !stop_.stop_requested()) {
+    }
 }
 
 void Document::refuse_other_formats(const std::string& head) const

@@ -7,12 +7,14 @@
 #include <istream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/text/section_finder.h"
+#include "kernels/base/descriptor.h"
 #include "kernels/base/text.h"
 #include "storage/hash.h"
 #include "storage/interrupted.h"
@@ -93,7 +95,10 @@ private:
     bool next_of_reader(std::string& block);
     void take(ReaderFact& fact);
     void begin_page(std::optional<DocumentPage> page);
-    void wait_for_input() const;
+    size_t read_source(std::span<char> block) const;
+    size_t read_pipe(std::span<char> block) const;
+    void wait_for(int descriptor) const;
+    [[noreturn]] void fail_reading() const;
     bool is_for_reader(const std::string& head) const;
     void begin_reader();
     Interrupted stopped() const;
@@ -101,7 +106,8 @@ private:
     void count_words(const std::string& block);
 
     std::string name_;
-    std::ifstream file_;
+    std::ifstream file_; // a regular file
+    Descriptor pipe_;    // a named file that is none: it is read without blocking, so that a stop ends the waiting
     std::istream* source_;
     std::stop_token stop_;
     std::optional<uint64_t> total_;

@@ -1,17 +1,37 @@
 #!/usr/bin/env python3
 """The library: folders of documents are stored once, listed, searched, read, exported and deleted.
 Usage: library_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import array
+import fcntl
 import json
 import os
 import shutil
 import signal
 import sqlite3
+import termios
 import unittest
 
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 from session_harness import MODEL, SMALL, SessionTest, Terminal, run, text
 
 WITH_MODEL = ["--model", MODEL]
+
+
+def unread_bytes(pipe):
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
+def files_open_in(process):
+    folder = "/proc/%d/fd" % process.pid
+    found = []
+    for name in os.listdir(folder):
+        try:
+            found.append(os.readlink(os.path.join(folder, name)))
+        except FileNotFoundError:  # it was closed meanwhile
+            pass
+    return found
 
 
 class LibraryTest(SessionTest):
@@ -226,7 +246,9 @@ class LibraryTest(SessionTest):
         process = self.start("library", "add", *names, pipe, os.path.join(self.books, "old"), *WITH_MODEL)
         line = process.stderr.readline() + process.stderr.readline()
         self.assertIn(b"[2/4] chapter 10: added", line)
-        with open(pipe, "wb"):  # it is being read now
+        with open(pipe, "wb", buffering=0) as writer:
+            writer.write(b"words that nothing follows")
+            wait_until(lambda: unread_bytes(writer) == 0)  # the program waits for more
             process.send_signal(signal.SIGINT)
             _, rest = process.communicate(timeout=PATIENCE)
             self.assertIn(b"stopped after 2 of 4 files, which are stored", rest)
@@ -239,6 +261,11 @@ class LibraryTest(SessionTest):
         result = json.loads(printed)
         self.assertTrue(result["interrupted"])
         self.assertEqual([(d["title"], d["added"]) for d in result["documents"]], [("chapter 2", False)])
+        process = self.start("library", "add", pipe, *WITH_MODEL)  # nothing writes into the pipe
+        wait_until(lambda: pipe in files_open_in(process))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 130)
         os.remove(pipe)
         self.assertEqual([d["added"] for d in self.library("add", self.books, *WITH_MODEL)["documents"]],
                          [False, False, True])
