@@ -198,10 +198,7 @@ public:
         writer_.fact(DocumentFact::Author, fact(QPdfDocument::MetaDataField::Author));
         read_outline();
         look_through();
-        if (!write_pages()) {
-            heads_ = {}; // all that there is repeats, as on forms that are alike
-            write_pages();
-        }
+        if (!write_pages()) throw without_text(); // but for a stamp that all scanned pages have
         report_empty_pages();
     }
 
@@ -245,10 +242,14 @@ private:
             if (lines.empty()) empty_.push_back(label(i));
             heads_.count(lines);
         }
-        if (empty_.size() == pages())
-            throw Problem{DocumentProblem::Unsupported,
-                          Text("it has no text on any of its pages ({0}); they may be pictures", pages()),
-                          Text("recognise its text first (OCR), for example with ocrmypdf")};
+        if (empty_.size() == pages()) throw without_text();
+    }
+
+    Problem without_text() const
+    {
+        return {DocumentProblem::Unsupported,
+                Text("it has no text on any of its pages ({0}); they may be pictures", pages()),
+                Text("recognise its text first (OCR), for example with ocrmypdf")};
     }
 
     // The second time. Headings are told by the sizes of letters on the pages that are read before the first is
@@ -262,7 +263,6 @@ private:
         std::vector<PdfPage> waiting;
         size_t bytes = 0; // of what is waiting
         bool is_decided = false, has_lines = false;
-        progress_ = pages();
         const auto write_waiting = [&] {
             if (!std::exchange(is_decided, true)) sizes.decide();
             for (const PdfPage& page : std::exchange(waiting, {}))
@@ -278,7 +278,7 @@ private:
             if (is_decided || bytes > most_waiting_bytes || waiting.size() == most_pages) write_waiting();
         }
         write_waiting();
-        if (has_lines) layout.finish();
+        layout.finish();
         return has_lines;
     }
 

@@ -235,15 +235,15 @@ size_t Document::read_source(std::span<char> block) const
 }
 
 // Returns less than the size of the block only at the end of the pipe.
-size_t Document::read_pipe(std::span<char> block) const
+size_t Document::read_pipe(std::span<char> block)
 {
     size_t filled = 0;
-    while (filled < block.size()) {
+    while (filled < block.size() && !pipe_has_ended_) {
         wait_for(pipe_.get());
         if (stop_.stop_requested()) throw stopped();
         const ssize_t bytes = ::read(pipe_.get(), block.data() + filled, block.size() - filled);
-        if (bytes == 0) break;
-        if (bytes > 0)
+        pipe_has_ended_ = bytes == 0; // another writer may open it later
+        if (bytes >= 0)
             filled += static_cast<size_t>(bytes);
         else if (errno != EINTR && errno != EAGAIN)
             fail_reading();
@@ -365,7 +365,10 @@ void Document::wait_for(int descriptor) const
 {
     constexpr int milliseconds = 50;
     pollfd input{descriptor, POLLIN, 0};
-    while (poll(&input, 1, milliseconds) == 0 && !stop_.stop_requested()) {
+    for (;;) {
+        const int ready = poll(&input, 1, milliseconds);
+        const bool is_interrupted = ready < 0 && errno == EINTR;
+        if (stop_.stop_requested() || (ready != 0 && !is_interrupted)) return;
     }
 }
 

@@ -96,7 +96,7 @@ private:
     void take(ReaderFact& fact);
     void begin_page(std::optional<DocumentPage> page);
     size_t read_source(std::span<char> block) const;
-    size_t read_pipe(std::span<char> block) const;
+    size_t read_pipe(std::span<char> block);
     void wait_for(int descriptor) const;
     [[noreturn]] void fail_reading() const;
     bool is_for_reader(const std::string& head) const;
@@ -107,7 +107,8 @@ private:
 
     std::string name_;
     std::ifstream file_; // a regular file
-    Descriptor pipe_;    // a named file that is none: it is read without blocking, so that a stop ends the waiting
+    Descriptor pipe_; // a named pipe, terminal or device, read without blocking, so that a stop ends the waiting
+    bool pipe_has_ended_ = false;
     std::istream* source_;
     std::stop_token stop_;
     std::optional<uint64_t> total_;

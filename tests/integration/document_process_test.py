@@ -158,15 +158,13 @@ class DocumentTest(SessionTest):
             self.assertEqual(result["coverage"]["pages_without_text"], ["2", "3"])
 
     @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
-    def test_pages_that_all_say_the_same_keep_their_text(self):
-        pages = [[(50, 30, "Form %d of the office" % (i + 1))] for i in range(6)]
-        book = Read(READER, self.put("forms.pdf", pdf(pages, outline=[("Forms", 0)])))
-        self.assertEqual(book.text.split(), " ".join(text for [(_, _, text)] in pages).split())
-        self.assertEqual(book.pages, ["1", "2", "3", "4", "5", "6"])
-
-    @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
     def test_scanned_protected_and_damaged_pdfs_are_said_to_be_so(self):
         self.refused("scan.pdf", pdf([[], []]), "PAL-DOC-02", "it has no text on any of its pages (2)")
+        stamp = [(50, 780, "Digitised by the library of the harbour")]
+        self.refused("stamped.pdf", pdf([stamp] * 5), "PAL-DOC-02", "it has no text on any of its pages (5)")
+        some = self.put("some.pdf", pdf([stamp] * 4 + [[(50, 100, "The keeper wrote."), *stamp]]))
+        said = self.run_command("read", some, "--session", "some", *SMALL).stderr.decode()
+        self.assertIn("4 of 5 pages have no text, and may be pictures: 1, 2, 3, 4", said)
         lock = "/Encrypt << /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -4 >> /ID [<00> <00>]" % ("41" * 32, "42" * 32)
         self.refused("locked.pdf", pdf([[(50, 100, "a")]], extra_trailer=lock), "PAL-DOC-09", "password")
         self.refused("damaged.pdf", b"%PDF-1.7\n", "PAL-DOC-10", "damaged")
