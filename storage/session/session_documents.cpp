@@ -13,12 +13,11 @@
 namespace palimpsest::storage {
 namespace {
 
-// The title that a document says it has, else the name of this file of it: as Document::own_title, also if what is
-// stored is the content of another file, of which only the stored title and name are known.
+// The title that a document says it has, else the name of this file of it. A document whose content is stored may
+// have been stored from another file.
 std::string title_of(const Document& document, const DocumentInfo& stored)
 {
-    if (stored.title == document.title() || stored.title != title_of_file(stored.source)) return stored.title;
-    return document.again().own_title(); // the title may be one that is also the other file's name
+    return stored.title == title_of_file(stored.source) ? document.title() : stored.title;
 }
 
 } // namespace

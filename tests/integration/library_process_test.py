@@ -174,20 +174,6 @@ class LibraryTest(SessionTest):
         self.run_command("read", "--document", "chapter 2", "--session", "s")
         self.assertEqual(self.state("s"), self.state("s", alone))
 
-    def test_a_title_that_is_the_name_of_another_file_stays_the_title(self):
-        page = "<html><title>%s</title><body><p>" + text(60, 4) + "</p></body></html>"
-        alone = os.path.join(self.folder, "alone.db")
-        first = os.path.join(self.books, "chapter 2.txt")
-        for title in ("harbour", ""):  # with an own title, and without one
-            self.write("old/harbour.html", page % title)
-            copy = shutil.copy(os.path.join(self.books, "old", "harbour.html"), os.path.join(self.folder, "scan.html"))
-            session = "session %s" % title
-            self.run_command("read", first, copy, "--session", session, *SMALL, "--db", alone)
-            self.run_command("read", first, os.path.join(self.books, "old", "harbour.html"), "--session", "before", *SMALL)
-            self.run_command("read", first, copy, "--session", session, *SMALL)
-            self.assertEqual(self.state(session), self.state(session, alone))
-            self.run_command("sessions", "rm", "before")
-
     def test_files_and_stored_documents_are_read_in_the_order_given(self):
         names = [os.path.join(self.books, name) for name in ("chapter 10.txt", "chapter 2.txt", "old/harbour.html")]
         self.run_command("library", "add", *names, *WITH_MODEL)
