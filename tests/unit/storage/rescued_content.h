@@ -36,7 +36,7 @@ struct Place {
     int64_t session = 0;
     size_t position = 0;
     int64_t row = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Place&) const = default; // NOLINT(modernize-use-nullptr): no pointer here
 };
 
 // The texts that a reader takes for genuine, by the ids of their rows, and where they are.
