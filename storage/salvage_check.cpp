@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/hash.h"
+#include "storage/impossible_pins.h"
 #include "storage/library.h"
 #include "storage/message_witnesses.h"
 #include "storage/salvage_queries.h"
@@ -333,11 +334,7 @@ void SalvageCheck::check_pins(int64_t session)
 {
     const int64_t known = std::max(count_of(known_pins_, session),
                                    number_of(db_, "SELECT count(*) FROM pins WHERE session = ?", session));
-    auto remove =
-        db_.statement("DELETE FROM pins WHERE session = ? AND NOT (first >= 0 AND first < last AND last <= ?)");
-    remove.bind(1, session);
-    remove.bind(2, static_cast<int64_t>(tokens_of(Conversations(db_).stream(session))));
-    remove.exec();
+    run_for(db_, "DELETE FROM pins WHERE rowid IN (" + std::string(impossible_pins) + ")", session);
     const int64_t left = number_of(db_, "SELECT count(*) FROM pins WHERE session = ?", session);
     if (left < known) lose(LostPart::Pin, session, {}, static_cast<uint64_t>(known - left));
 }

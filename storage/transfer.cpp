@@ -15,6 +15,7 @@
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/hash.h"
+#include "storage/impossible_pins.h"
 #include "storage/interrupted.h"
 #include "storage/library.h"
 #include "storage/note_rows.h"
@@ -245,9 +246,7 @@ private:
     {
         for (const char* impossible :
              {"SELECT id FROM messages WHERE session = ? AND (role NOT IN (0, 1) OR state NOT IN (0, 1, 2, 3))",
-              "SELECT idx FROM stream WHERE session = ? AND tokens < 0",
-              "SELECT first FROM pins WHERE session = ?1 AND (first < 0 OR last < first OR last > "
-              "(SELECT coalesce(sum(tokens), 0) FROM stream WHERE session = ?1))",
+              "SELECT idx FROM stream WHERE session = ? AND tokens < 0", impossible_pins,
               "SELECT idx FROM sections JOIN documents ON id = document WHERE document IN "
               "(SELECT document FROM stream WHERE session = ?) AND " PALIMPSEST_BEYOND_DOCUMENT,
               "SELECT idx FROM pages JOIN documents ON id = document WHERE document IN "

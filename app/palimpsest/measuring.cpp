@@ -1,18 +1,29 @@
 #include "app/palimpsest/measuring.h"
 
+#include <utility>
+
 #include "app/palimpsest/console_listener.h"
 #include "storage/session/pinning.h"
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::app {
 
+engine::Pins pins_to_measure(const engine::Model& model, const CommonOptions& options, const SourceTokens& tokens,
+                             const TokenSource& source, Console& console)
+{
+    auto found = storage::pins_in(tokens.ids, options.pins, model, Text::verbatim(source.name()));
+    for (const Text& note : found.notes)
+        write_note(console, options.events, note);
+    return std::move(found.pins);
+}
+
 engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Model>& model,
                                          const CommonOptions& options, const SourceTokens& tokens,
-                                         const TokenSource& source, std::vector<uint64_t> lengths)
+                                         const engine::Pins& pins, std::vector<uint64_t> lengths)
 {
     engine::SessionOptions chosen =
         options.session(model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
-    chosen.pins = storage::pins_in(tokens.ids, options.pins, *model, Text::verbatim(source.name()));
+    chosen.pins = pins;
     return {model, std::move(chosen), tokens.ids, std::move(lengths)};
 }
 

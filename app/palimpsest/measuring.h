@@ -14,11 +14,15 @@
 
 namespace palimpsest::app {
 
+// Finds the pins of the options in the tokens, and writes the notes about them. Throws Error as PinSearch.
+engine::Pins pins_to_measure(const engine::Model& model, const CommonOptions& options, const SourceTokens& tokens,
+                             const TokenSource& source, Console& console);
+
 // `options`: the command's, with the policy and budget to measure. `lengths`: see engine::LossMeter. `tokens` must
 // outlive the result. Throws Error (Usage) for options that do not fit the model or one another.
 engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Model>& model,
                                          const CommonOptions& options, const SourceTokens& tokens,
-                                         const TokenSource& source, std::vector<uint64_t> lengths = {});
+                                         const engine::Pins& pins, std::vector<uint64_t> lengths = {});
 
 // Reads all of `tokens` and reports progress under the name `what`; losses go to `loss`, if there is one. Returns
 // false if stopped.

@@ -15,8 +15,9 @@ public:
     // options.read_only.
     explicit PinRequests(SessionContext& context);
 
-    // Pins the requests that `stream` contains, and runs `with_them` in the same transaction. Throws Error
-    // (NotFound, PAL-PIN-03) if `all_must_be_there` and one is missing.
+    // Pins the requests that `stream` contains, and runs `with_them` in the same transaction. Those that it does
+    // not contain, or not to their end, wait for the next call, unless `all_must_be_there`: then it throws Error
+    // (NotFound, PAL-PIN-03; Usage, PAL-PIN-02), or cuts them.
     void look_for(const std::vector<StreamPart>& stream, bool all_must_be_there,
                   const std::function<void()>& with_them = {});
     // Replaces the requests and calls `look_for_all`; if that throws, the previous requests remain.

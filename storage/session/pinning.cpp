@@ -52,6 +52,27 @@ std::vector<TokenRange> parse_ranges(const std::string& text)
     return ranges;
 }
 
+FoundPin cut_at_end(const PinRequest& request, uint64_t tokens)
+{
+    FoundPin pin{.label = request.label, .ranges = {}};
+    for (const TokenRange& range : *request.ranges) {
+        const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens));
+        pin.is_cut = pin.is_cut || last < range.last;
+        if (range.first < last) pin.ranges.push_back({range.first, last});
+    }
+    return pin;
+}
+
+PinsOfText result_of(const PinSearch& search, uint64_t tokens, const Text& where)
+{
+    search.refuse_missing(tokens, where);
+    const std::vector<FoundPin> found = search.found(tokens);
+    std::vector<TokenRange> ranges;
+    for (const FoundPin& pin : found)
+        ranges.insert(ranges.end(), pin.ranges.begin(), pin.ranges.end());
+    return {.pins = engine::Pins(std::move(ranges)), .notes = notes_about(found, tokens)};
+}
+
 // Counts the layers that pins affect: those that keep their whole sliding window ignore pins.
 int32_t layers_with_pins(const engine::Session& session)
 {
@@ -97,6 +118,12 @@ std::string fixed(double number, int digits)
 
 } // namespace
 
+void refuse_beyond(std::span<const TokenRange> ranges, const std::string& label, uint64_t tokens, const Text& where)
+{
+    if (std::ranges::none_of(ranges, [&](const TokenRange& range) { return range.first >= tokens; })) return;
+    refuse(Text("'{0}' is behind the end of {1} ({2} tokens)", printable(label), where, format_count(tokens)));
+}
+
 PinRequest parse_pin(const std::string& text)
 {
     PinRequest request{.label = text, .ranges = {}, .passage = {}};
@@ -134,79 +161,93 @@ void PinSearch::skip(uint64_t tokens)
         if (finder) finder->skip(tokens);
 }
 
-std::vector<FoundPin> PinSearch::found() const
+std::vector<FoundPin> PinSearch::found(uint64_t tokens) const
 {
     std::vector<FoundPin> pins;
     for (size_t i = 0; i < requests_.size(); ++i) {
         const PinRequest& request = requests_[i];
         if (request.ranges)
-            pins.push_back({.label = request.label, .ranges = *request.ranges});
+            pins.push_back(cut_at_end(request, tokens));
         else if (const auto& range = finders_[i]->found())
             pins.push_back({.label = request.label, .ranges = {*range}, .matches = finders_[i]->matches()});
     }
     return pins;
 }
 
-std::vector<std::string> PinSearch::missing() const
+std::vector<std::string> PinSearch::missing(uint64_t tokens) const
 {
     std::vector<std::string> missing;
     for (size_t i = 0; i < requests_.size(); ++i)
-        if (finders_[i] && !finders_[i]->found()) missing.push_back(requests_[i].label);
+        if (finders_[i] ? !finders_[i]->found() : cut_at_end(requests_[i], tokens).is_cut)
+            missing.push_back(requests_[i].label);
     return missing;
 }
 
-void refuse_missing(const std::vector<std::string>& missing, const Text& where)
+void PinSearch::refuse_missing(uint64_t tokens, const Text& where) const
 {
-    if (missing.empty()) return;
-    throw Error(ErrorKind::NotFound, ErrorCode::PinNotFound, Text(Setting::Pin),
-                Text("'{0}' is not in {1}", printable(missing.front()), where),
-                Text("give the words as they are written there, or token numbers such as 0-99"));
+    for (size_t i = 0; i < requests_.size(); ++i) {
+        if (finders_[i] && !finders_[i]->found())
+            throw Error(ErrorKind::NotFound, ErrorCode::PinNotFound, Text(Setting::Pin),
+                        Text("'{0}' is not in {1}", printable(requests_[i].label), where),
+                        Text("give the words as they are written there, or token numbers such as 0-99"));
+        if (!finders_[i]) refuse_beyond(*requests_[i].ranges, requests_[i].label, tokens, where);
+    }
 }
 
-engine::Pins joined(const std::vector<FoundPin>& pins)
+std::vector<Text> notes_about(const std::vector<FoundPin>& pins, uint64_t tokens)
 {
-    std::vector<TokenRange> ranges;
-    for (const FoundPin& pin : pins)
-        ranges.insert(ranges.end(), pin.ranges.begin(), pin.ranges.end());
-    return engine::Pins(std::move(ranges));
+    std::vector<Text> notes;
+    for (const FoundPin& pin : pins) {
+        if (pin.matches > 1)
+            notes.push_back(
+                Text("'{0}' is there {1} times; the first is pinned", pin.label, format_count(pin.matches)));
+        if (pin.is_cut)
+            notes.push_back(Text("'{0}' reaches beyond the end of the text ({1} tokens); it is pinned up to there",
+                                 pin.label, format_count(tokens)));
+    }
+    return notes;
 }
 
-engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
-                     const engine::Model& model, const Text& where)
+PinsOfText pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
+                   const engine::Model& model, const Text& where)
 {
     if (requests.empty()) return {};
     PinSearch search(requests, model);
     if (search.needs_text()) search.push(stream);
-    refuse_missing(search.missing(), where);
-    return joined(search.found());
+    return result_of(search, stream.size(), where);
 }
 
-engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
-                     const TokensBefore& tokens_before, const engine::Model& model)
+PinsOfText pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
+                   const TokensBefore& tokens_before, const engine::Model& model)
 {
     if (requests.empty()) return {};
     PinSearch search(requests, model);
-    for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
-        if (!documents[i]->total_bytes())
+    const auto can_be_read_again = [](const auto& document) { return document->total_bytes().has_value(); };
+    const bool has_known_end = std::ranges::all_of(documents, can_be_read_again);
+    uint64_t tokens = 0;
+    for (size_t i = 0; (search.needs_text() || has_known_end) && i < documents.size(); ++i) {
+        if (!can_be_read_again(documents[i]))
             throw Error(ErrorKind::Usage, ErrorCode::PinsUnavailable, Text::escaped(documents[i]->name()),
                         Text("it can be read only once, and {0} looks for its passage first", Setting::Pin),
                         Text("give a file, or token numbers such as 0-99"));
         Document again = documents[i]->again();
         const engine::Tokenizer& tokenizer = require_tokenizer(model);
-        search.skip(tokens_before(again, i == 0));
+        const uint64_t before = tokens_before(again, i == 0);
+        search.skip(before);
+        tokens += before;
         Coverage coverage;
         std::vector<engine::TokenId> ids;
         encode_document(again, tokenizer, first_text && i == 0, coverage,
-                        [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
+                        [&](std::string_view, std::span<const engine::EncodedToken> encoded) {
                             ids.clear();
-                            for (const engine::EncodedToken& token : tokens)
+                            for (const engine::EncodedToken& token : encoded)
                                 ids.push_back(token.id);
                             search.push(ids);
+                            tokens += ids.size();
                         });
     }
-    refuse_missing(search.missing(),
-                   documents.size() == 1 ? Text::escaped(documents[0]->name()) : Text("the documents"));
-    return joined(search.found());
+    return result_of(search, has_known_end ? tokens : UINT64_MAX,
+                     documents.size() == 1 ? Text::escaped(documents[0]->name()) : Text("the documents"));
 }
 
 Text pins_sentence(const engine::Session& session)

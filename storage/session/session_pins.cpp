@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::storage {
@@ -64,14 +63,17 @@ SessionPins::Change SessionPins::look_for(const std::vector<std::string>& reques
     PinSearch search(requests, session.model());
     for (const StreamPart& part : stream)
         if (search.needs_text()) push(search, part);
-    if (all_must_be_there) refuse_missing(search.missing(), Text("the session"));
-    const auto found = search.found();
-    Change change{.pins = with(found, session.tokens_seen()), .missing = search.missing(), .notes = {}};
+    const uint64_t tokens = tokens_of(stream);
+    if (all_must_be_there) search.refuse_missing(tokens, Text("the session"));
+    auto found = search.found(tokens);
+    Change change{.pins = with(found, session.tokens_seen()), .missing = {}, .notes = {}};
     session.check_pins(set_by(change.pins, session.tokens_seen()));
-    for (const FoundPin& pin : found)
-        if (pin.matches > 1)
-            change.notes.push_back(
-                Text("'{0}' is there {1} times; the first is pinned", pin.label, format_count(pin.matches)));
+    if (!all_must_be_there) {
+        change.missing = search.missing(tokens);
+        for (FoundPin& pin : found)
+            pin.is_cut = false; // the rest is pinned when its text follows
+    }
+    change.notes = notes_about(found, tokens);
     return change;
 }
 
@@ -111,11 +113,13 @@ std::vector<Pin> SessionPins::with(const std::vector<FoundPin>& found, uint64_t 
     return pins;
 }
 
-SessionPins::Change SessionPins::with(const TokenRange& range, const std::string& label,
+SessionPins::Change SessionPins::with(const TokenRange& range, const std::string& label, uint64_t tokens,
                                       const engine::Session& session) const
 {
+    refuse_beyond({&range, 1}, label, tokens, Text("the session"));
+    const TokenRange known{range.first, static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens))};
     Change change{
-        .pins = with({{.label = label, .ranges = {range}}}, session.tokens_seen()), .missing = {}, .notes = {}};
+        .pins = with({{.label = label, .ranges = {known}}}, session.tokens_seen()), .missing = {}, .notes = {}};
     session.check_pins(set_by(change.pins, session.tokens_seen()));
     return change;
 }

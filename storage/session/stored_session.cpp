@@ -243,7 +243,7 @@ void StoredSession::pin(const std::vector<std::string>& requests)
 
 void StoredSession::pin(const engine::TokenRange& range, const std::string& label)
 {
-    change_pins([&] { return context_.pins->with(range, label, *context_.session); });
+    change_pins([&] { return context_.pins->with(range, label, context_.stream.tokens(), *context_.session); });
 }
 
 // Saves first: the tokens that were computed under the pin must not be computed again without it.

@@ -95,8 +95,9 @@ public:
 
     // Reads a document into the open user turn, or goes on with one that was read in part. The state is saved on
     // the way, at the end, and when it is stopped (then throws Interrupted). `more_follow`: other documents will be
-    // read after it. Throws Error: NotFound (PAL-PIN-03) if a pin request is not found and no more follow; Failed
-    // (PAL-DOC-06) if the file has changed since this session read it, unless options.again.
+    // read after it. Throws Error: NotFound (PAL-PIN-03) or Usage (PAL-PIN-02) if a passage or a token number to
+    // pin is not in the text and no more follow; Failed (PAL-DOC-06) if the file has changed since this session
+    // read it, unless options.again.
     void read(Document& document, bool more_follow = false) { documents_->read(document, more_follow); }
     bool is_half_read() const { return context_.is_half_read(); } // its last document was not read to its end
     // Reads a half-read last document to its end, from its stored tokens. Does nothing if there is none.
@@ -108,8 +109,8 @@ public:
         documents_->read_stored(documents, more_follow);
     }
 
-    // Pins passages or token ranges of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage,
-    // PAL-PIN-01).
+    // Pins passages or token ranges of what was said or read, up to its end. Throws Error (NotFound, PAL-PIN-03;
+    // Usage, PAL-PIN-01, and 02 for a range behind the end).
     void pin(const std::vector<std::string>& requests);
     void pin(const engine::TokenRange& range, const std::string& label);  // of the stream
     void unpin(const engine::TokenRange& range);                          // the pinned tokens of this range

@@ -391,10 +391,26 @@ class StoredSessionTest(SessionTest):
         self.fails(3, "PAL-PIN-03", "read", self.book, "--session", "one", *SMALL, "--pin", "no such words")
         self.fails(2, "PAL-PIN-01", "read", self.book, "--session", "one", *SMALL, "--pin", "0-63")
         self.fails(2, "PAL-PIN-02", "read", self.book, "--session", "one", *SMALL, "--pin", "9-3")
+        for command in (["read", self.book, "--session", "one"], ["ask", self.book, "who?"], ["inspect", self.book],
+                        ["compare", self.book, "--policies", "streaming"], ["eval", "ppl", self.book]):
+            self.assertRegex(self.fails(2, "PAL-PIN-02", *command, *SMALL, "--pin", "999999-1000000"),
+                             r"'999999-1000000' is behind the end of .* \([\d,]+ tokens\)")
         self.assertEqual(self.document("sessions", "list")["sessions"], [])
         self.document("read", self.book, "--session", "one", *SMALL)
+        self.fails(2, "PAL-PIN-02", "chat", "--session", "one", "--pin", "999999")
         self.fails(2, "PAL-PIN-04", "ask", "--session", "one", "who?", "--pin", "0-3")
         self.fails(2, "PAL-PIN-04", "inspect", "-", *SMALL, "--pin", "the keeper")
+
+    def test_a_pin_that_reaches_beyond_the_text_is_cut_at_its_end(self):
+        tokens = self.document("read", self.book, "--session", "one", *SMALL)["tokens_seen"]
+        pin = ["--pin", "%d-%d" % (tokens - 3, tokens + 5000)]
+        for command in (["read", self.book, "--session", "two"], ["chat", "--session", "one"]):
+            said = self.run_command(*command, *SMALL, *pin).stderr.decode()
+            self.assertEqual(said.count("reaches beyond the end of the text"), 1, said)
+            self.assertEqual(self.pins(command[-1])["ranges"][0]["last"], tokens - 1)
+        for command in (["ask", self.book, "who?", "--max-tokens", "2"], ["inspect", self.book]):
+            said = self.run_command(*command, *SMALL, *pin).stderr.decode()
+            self.assertEqual(said.count("reaches beyond the end of the text"), 1, said)
 
     # -- what is stored --------------------------------------------------------------------------------------------
 

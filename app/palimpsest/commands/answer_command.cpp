@@ -173,14 +173,17 @@ void AnswerCommand::warn(Console& console) const
     if (!was_said && !template_->warning().empty()) write_note(console, common_.events, template_->warning());
 }
 
-std::unique_ptr<engine::Session> AnswerCommand::start(const Documents& documents, const std::string& question) const
+std::unique_ptr<engine::Session> AnswerCommand::start(const Documents& documents, const std::string& question)
 {
     const auto tokens = common_.budget_is_share() ? count_tokens(documents) : std::nullopt;
     engine::SessionOptions options = common_.session(model_->config(), {.input = tokens});
     const auto tokens_before = [this](Document& document, bool is_first) {
         return framing_before(document, is_first).size();
     };
-    options.pins = pins_of(common_.pins, documents, template_->document_is_first_text(), tokens_before, *model_);
+    auto found = pins_of(common_.pins, documents, template_->document_is_first_text(), tokens_before, *model_);
+    for (const Text& note : found.notes)
+        listener_->note(note);
+    options.pins = std::move(found.pins);
     if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
     const auto rows = question_turn(*template_, question);
     make_room_for(rows, model_->config(), Text::verbatim(steer_option), options);

@@ -109,7 +109,7 @@ private:
     // process writes to the database. Gives `options` the model that it has loaded.
     void keep_what_is_fed(storage::StoredOptions& options, Console& console);
     void warn(Console& console) const;
-    std::unique_ptr<engine::Session> start(const storage::Documents& documents, const std::string& question) const;
+    std::unique_ptr<engine::Session> start(const storage::Documents& documents, const std::string& question);
     std::vector<engine::TokenId> framing_before(storage::Document& document, bool is_first) const;
     storage::Coverage read(engine::Session& session, const storage::Documents& documents,
                            storage::SessionStream& stream, Console& console);

@@ -91,10 +91,11 @@ public:
             refuse_usage(Text("--policies is required"), Text("give policies, or stored sessions with --session"));
         const auto model = load_chosen_model(common_, console);
         const SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console, common_.events);
+        const engine::Pins pins = pins_to_measure(*model, common_, tokens, source_, console);
         std::vector<Contender> contenders;
         for (const std::string& policy : split_policies(policies_))
             for (const std::string& budget : budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_))
-                contenders.push_back(read(model, policy, budget, tokens, console));
+                contenders.push_back(read(model, policy, budget, tokens, pins, console));
         Coverage coverage = tokens.coverage; // of the contender that read the fewest tokens
         coverage.tokens_read = coverage.tokens_in_input;
         for (const Contender& c : contenders)
@@ -231,12 +232,13 @@ private:
     }
 
     Contender read(const std::shared_ptr<const engine::Model>& model, const std::string& policy,
-                   const std::string& budget, const SourceTokens& tokens, Console& console) const
+                   const std::string& budget, const SourceTokens& tokens, const engine::Pins& pins,
+                   Console& console) const
     {
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::MeasuredReading reading = measured_reading(model, options, tokens, source_);
+        engine::MeasuredReading reading = measured_reading(model, options, tokens, pins);
         engine::Session& session = reading.session();
         Contender c{.spec = policy,
                     .options = session.options(),

@@ -97,10 +97,11 @@ public:
         std::vector<Measurement> all;
         for (const TokenSource& source : sources) {
             const SourceTokens tokens = read_source(source, *model, most, console, common_.events);
+            const engine::Pins pins = pins_to_measure(*model, common_, tokens, source, console);
             for (const std::string& policy : policies)
                 for (const std::string& budget : budgets)
-                    all.push_back(
-                        measure(model, source, tokens, policy, budget, csv ? &csv->stream() : nullptr, console));
+                    all.push_back(measure(model, source, tokens, pins, policy, budget,
+                                          csv ? &csv->stream() : nullptr, console));
         }
         if (csv) csv->commit();
         if (common_.json)
@@ -116,14 +117,14 @@ private:
     static constexpr int32_t default_chunk = 64;
 
     Measurement measure(const std::shared_ptr<const engine::Model>& model, const TokenSource& source,
-                        const SourceTokens& tokens, const std::string& policy, const std::string& budget,
-                        std::ostream* csv, Console& console) const
+                        const SourceTokens& tokens, const engine::Pins& pins, const std::string& policy,
+                        const std::string& budget, std::ostream* csv, Console& console) const
     {
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
         const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
-        engine::MeasuredReading reading = measured_reading(model, options, tokens, source, lengths);
+        engine::MeasuredReading reading = measured_reading(model, options, tokens, pins, lengths);
         engine::Session& session = reading.session();
         Measurement m{.input = source.name(),
                       .policy = policy,

@@ -170,9 +170,8 @@ private:
             ReadingMeter progress(listener, source_.name(), document.text_bytes());
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
             engine::SessionOptions options = common_.session(model->config());
-            options.pins = pins_of(
-                common_.pins, documents, true, [&](Document&, bool) { return tokenizer.adds_bos() ? 1u : 0u; },
-                *model);
+            const auto tokens_before = [&](Document&, bool) { return tokenizer.adds_bos() ? 1u : 0u; };
+            options.pins = noted(pins_of(common_.pins, documents, true, tokens_before, *model), listener);
             auto session = start(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             read_ = storage::DocumentReport{.title = document.title(),
@@ -199,13 +198,20 @@ private:
         coverage = tokens.coverage;
         coverage.tokens_read = coverage.tokens_in_input;
         engine::SessionOptions options = common_.session(model->config(), {.input = coverage.tokens_in_input});
-        options.pins = pins_in(tokens.ids, common_.pins, *model, Text::verbatim(source_.name()));
+        options.pins = noted(pins_in(tokens.ids, common_.pins, *model, Text::verbatim(source_.name())), listener);
         auto session = start(model, options);
         ReadingMeter progress(listener, source_.name());
         feed.progress = [&](const engine::Telemetry& t) { progress.update(*session, t, 0, tokens.ids.size()); };
         if (!session->feed(tokens.ids, feed)) throw Interrupted{Text("stopped while reading; nothing was written")};
         finish(*session, feed);
         return session;
+    }
+
+    static engine::Pins noted(storage::PinsOfText found, ConsoleListener& listener)
+    {
+        for (const Text& note : found.notes)
+            listener.note(note);
+        return std::move(found.pins);
     }
 
     void take(storage::StructureFinder& structure)

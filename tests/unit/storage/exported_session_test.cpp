@@ -303,6 +303,16 @@ TEST_CASE("what is damaged at home and can be missed is not in the export, and n
     CHECK(Library(*elsewhere).list().at(0).title == "b\uFFFD");
 }
 
+TEST_CASE("a pin beyond the text, as older versions set it, does not keep an export from being imported")
+{
+    Gift gift(options());
+    gift.write();
+    change(gift.file(), "INSERT INTO pins(session, first, last) SELECT id, 999999, 1000001 FROM sessions");
+    ScratchDatabase elsewhere;
+    import_session(*elsewhere, gift.file(), "");
+    CHECK(elsewhere->sql().execAndGet("SELECT count(*) FROM pins WHERE last = 1000001").getInt() == 1);
+}
+
 TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and changes nothing")
 {
     Gift gift(options());
@@ -369,9 +379,10 @@ TEST_CASE("a hostile, damaged or newer export is refused in one sentence, and ch
         change(gift.file(), "UPDATE messages SET role = 7");
         CHECK(refused() == "PAL-DB-03");
     }
-    SECTION("a pin beyond the text")
+    SECTION("a pin that no version sets")
     {
-        change(gift.file(), "INSERT INTO pins(session, first, last) SELECT id, 1, 99999999 FROM sessions");
+        const std::string range = GENERATE("1, 99999999", "-1, 3", "9, 9", "99999999, 9999999999");
+        change(gift.file(), "INSERT INTO pins(session, first, last) SELECT id, " + range + " FROM sessions");
         CHECK(refused() == "PAL-DB-03");
     }
     SECTION("a section beyond the text")

@@ -549,6 +549,19 @@ TEST_CASE("damage after a rescue is told, and what the rescue had lost is not")
     CHECK(again.losses.size() == 1);
 }
 
+TEST_CASE("a pin beyond the text is no damage if an older version may have set it")
+{
+    damaged_by("INSERT INTO pins(session, first, last, since, label) VALUES(3, 999999, 1000001, 0, '')");
+    const Rescued whole = rescue(three().database(), RescueMode::ReplaceDamaged);
+    CHECK_FALSE(whole.is_damaged);
+    CHECK(whole.losses.empty());
+    for (const char* range :
+         {"last = 1000000", "last = first", "first = -1", "first = 9999999998, last = 9999999999"}) {
+        damaged_by(std::string("UPDATE pins SET ") + range + " WHERE session = 3");
+        CHECK(tells(rescue(three().database(), RescueMode::Replace), "third", LostPart::Pin));
+    }
+}
+
 TEST_CASE("rows without a checksum that are lost are told")
 {
     std::string bytes = three().original;

@@ -523,6 +523,75 @@ TEST_CASE("pins by token range are stored, cut and removed")
     CHECK(tested.open().session().pins().empty());
 }
 
+TEST_CASE("token numbers are pinned up to the end of the text, and refused behind it")
+{
+    BookSession tested;
+    StoredSession& session = tested.with_book();
+    const auto end = static_cast<uint32_t>(tokens_of(session.parts()));
+    const auto numbers = [](uint32_t first, uint32_t last) {
+        return std::to_string(first) + "-" + std::to_string(last);
+    };
+    tested.listener.notes.clear();
+    session.pin({numbers(end - 4, end + 99)});
+    REQUIRE(session.pins().size() == 1);
+    CHECK(session.pins()[0].last == end);
+    REQUIRE(tested.listener.notes.size() == 1);
+    CHECK(tested.listener.notes[0].starts_with("'" + numbers(end - 4, end + 99) + "' reaches beyond the end"));
+    CHECK(refusal([&] { session.pin({numbers(end, end + 1)}); }) == "PAL-PIN-02");
+    CHECK(refusal([&] { session.pin({"0-1," + numbers(end + 5, end + 9)}); }) == "PAL-PIN-02");
+    CHECK(refusal([&] { session.pin({end, end + 1}, "from the window"); }) == "PAL-PIN-02");
+    session.pin({end - 8, end + 8}, "from the window");
+    REQUIRE(session.pins().size() == 2);
+    CHECK(session.pins()[0].last == end - 4);
+    say(session, "And then?");
+    CHECK(tested.open().pins().back().last == end);
+}
+
+TEST_CASE("token numbers wait for the documents that follow, and are cut at the end of the last one")
+{
+    BookSession tested;
+    StoredSession& alone = tested.with_book();
+    const auto end = static_cast<uint32_t>(tokens_of(alone.parts()));
+    StoredOptions given = options();
+    given.choice.pins = {std::to_string(end - 4) + "-" + std::to_string(end + 19)};
+    const auto document = [&](const char* name, const std::string& text) {
+        const std::filesystem::path file = tested.folder() / name;
+        std::ofstream(file) << text;
+        return Document(file.string(), std::cin);
+    };
+    SECTION("to which they reach")
+    {
+        StoredSession& session = tested.open("two", given);
+        Document first = tested.book(),
+                 second = document("second.txt", "Another. " + palimpsest::tests::sixty_years());
+        session.read(first, true);
+        CHECK(session.session().pins() == engine::Pins({{end - 4, end}}));
+        session.read(second);
+        CHECK(session.session().pins() == engine::Pins({{end - 4, end + 20}}));
+        CHECK(tested.listener.notes.empty());
+    }
+    SECTION("that are too short")
+    {
+        StoredSession& session = tested.open("two", given);
+        Document first = tested.book(), second = document("second.txt", "x");
+        session.read(first, true);
+        session.read(second);
+        const auto all = static_cast<uint32_t>(tokens_of(session.parts()));
+        REQUIRE(all < end + 20);
+        CHECK(session.session().pins() == engine::Pins({{end - 4, all}}));
+        CHECK(tested.listener.notes.size() == 1);
+    }
+    SECTION("that do not reach them at all")
+    {
+        given.choice.pins = {"999999"};
+        StoredSession& session = tested.open("two", given);
+        Document first = tested.book(), second = document("second.txt", "x");
+        session.read(first, true);
+        CHECK(refusal([&] { session.read(second); }) == "PAL-PIN-02");
+        CHECK(session.pins().empty());
+    }
+}
+
 TEST_CASE("a passage that is pinned after an answer stays pinned while the answer is regenerated")
 {
     BookSession tested;
