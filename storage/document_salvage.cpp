@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t most_block_bytes = 1 << 20;
 constexpr int64_t most_made_blocks = 1 << 10; // an index beyond such a gap is altered itself
+constexpr int64_t most_blocks = 1 << 30;      // of a document: a larger number is a checksum
 
 // Returns nullopt if it is damaged. REQUIRES: columns raw, hash, data.
 std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
@@ -28,11 +29,14 @@ std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
     return raw;
 }
 
-// As make_damaged_block leaves it: an earlier rescue has told that it is lost. REQUIRES: columns raw, hash, data.
-bool is_made_block(SQLite::Statement& block)
+// As make_damaged_block leaves it: an earlier rescue has told that it is lost. Returns how many blocks behind it it
+// has told, too. REQUIRES: columns raw, hash, data.
+std::optional<int64_t> told_behind(SQLite::Statement& block)
 {
-    return block.getColumn(0).getInt64() == 1 && block.getColumn(1).getInt64() == 0 &&
-           block.getColumn(2).getBytes() == 0;
+    const int64_t behind = block.getColumn(1).getInt64();
+    const bool is_made = block.getColumn(0).getInt64() == 1 && block.getColumn(2).getBytes() == 0 && behind >= 0 &&
+                         behind < most_blocks;
+    return is_made ? std::optional(behind) : std::nullopt;
 }
 
 // How many tokens a block of lengths describes, and how many bytes of text they cover together.
@@ -55,6 +59,11 @@ Extent extent_of(std::span<const std::byte> lengths)
         shift = 0;
     }
     return sum;
+}
+
+int64_t blocks_in(int64_t bytes, int64_t full) // full: bytes of each but the last one
+{
+    return bytes / full + (bytes % full > 0 ? 1 : 0);
 }
 
 bool is_size(int64_t number) // of a document
@@ -101,12 +110,15 @@ struct DocumentSalvage::Blocks {
     struct Block {
         int64_t index, row, raw; // row: its rowid
     };
-    std::vector<Block> intact;           // by index
-    std::vector<int64_t> missing;        // indices
+    struct Missing {
+        int64_t index, behind = 0; // behind: how many more are missing behind it, up to the end
+    };
+    std::vector<Block> intact; // by index
+    std::vector<Missing> missing;
     std::vector<int64_t> damaged_rows;   // rowids
     std::vector<int64_t> stray_rows;     // likewise, of blocks behind the end: another document's
     int64_t end = 0, raw = 0, made = 0;  // made: how many an earlier rescue made
-    bool ends_with_made = false;         // it may stand for further ones
+    int64_t told_behind = 0;             // behind the end: an earlier rescue has told that they are lost
     int64_t tokens = 0, token_bytes = 0; // of blocks of lengths: what they are about
 
     bool are_whole() const { return !have_losses() && made == 0; }
@@ -120,23 +132,26 @@ struct DocumentSalvage::Blocks {
         });
     }
     // Gives up blocks that have another size than in a whole of so many bytes.
-    void compare(int64_t bytes, int64_t full)
+    void compare_sizes(int64_t bytes, int64_t full)
     {
-        const int64_t blocks = bytes / full + (bytes % full > 0 ? 1 : 0);
+        compare_count(blocks_in(bytes, full));
         for (const Block& block : intact)
-            if (block.index >= blocks)
-                stray_rows.push_back(block.row);
-            else if (block.raw != std::min(full, bytes - block.index * full))
+            if (block.index < end && block.raw != std::min(full, bytes - block.index * full))
                 damaged_rows.push_back(block.row);
-        std::erase_if(missing, [&](int64_t index) { return index >= blocks; });
+    }
+    void compare_count(int64_t blocks)
+    {
+        for (const Block& block : intact)
+            if (block.index >= blocks) stray_rows.push_back(block.row);
+        std::erase_if(missing, [&](const Missing& gap) { return gap.index >= blocks; });
         end = std::min(end, blocks);
-        if (end < blocks && !ends_with_made) missing.push_back(end);
+        if (end + told_behind < blocks) missing.push_back({.index = end, .behind = blocks - end - 1});
     }
     void give_up()
     {
         for (const Block& block : intact)
             damaged_rows.push_back(block.row);
-        if (end == 0) missing.push_back(0);
+        if (end == 0) missing.push_back({.index = 0});
     }
 };
 
@@ -154,10 +169,11 @@ DocumentSalvage::Blocks DocumentSalvage::blocks_of(int64_t document, DocumentBlo
         check_stop_();
         const int64_t index = query.getColumn(3).getInt64(), row = query.getColumn(4).getInt64();
         for (int64_t gap = blocks.end; gap < std::min(index, blocks.end + most_made_blocks); ++gap)
-            blocks.missing.push_back(gap);
+            blocks.missing.push_back({.index = gap});
         blocks.end = index + 1;
-        blocks.ends_with_made = is_made_block(query);
-        if (blocks.ends_with_made) {
+        const auto told = told_behind(query);
+        blocks.told_behind = told.value_or(0);
+        if (told) {
             ++blocks.made;
             continue;
         }
@@ -176,14 +192,16 @@ DocumentSalvage::Blocks DocumentSalvage::blocks_of(int64_t document, DocumentBlo
     return blocks;
 }
 
-// An empty block with a checksum that no empty block has: whoever reads it finds it damaged.
-void DocumentSalvage::make_damaged_block(int64_t document, DocumentBlock kind, int64_t index)
+// Without data for its byte: whoever reads it finds it damaged. The place of its checksum says how many blocks are
+// lost behind it, up to the end.
+void DocumentSalvage::make_damaged_block(int64_t document, DocumentBlock kind, int64_t index, int64_t behind)
 {
     auto insert = db_.statement("INSERT OR REPLACE INTO document_blocks(document, kind, idx, raw, hash, data) "
-                                "VALUES(?, ?, ?, 1, 0, x'')");
+                                "VALUES(?, ?, ?, 1, ?, x'')");
     insert.bind(1, document);
     insert.bind(2, static_cast<int>(kind));
     insert.bind(3, index);
+    insert.bind(4, behind);
     insert.exec();
 }
 
@@ -209,10 +227,9 @@ void DocumentSalvage::check(int64_t document)
         correct.bind(3, document);
         correct.exec();
     } else if (has_entry && is_size(bytes) && is_size(tokens)) {
-        text.compare(bytes, full_text);
-        ids.compare(tokens * 4, full_ids);
-        if (lengths.end != ids.end && !lengths.ends_with_made && !ids.ends_with_made)
-            lengths.missing.push_back(lengths.end);
+        text.compare_sizes(bytes, full_text);
+        ids.compare_sizes(tokens * 4, full_ids);
+        lengths.compare_count(blocks_in(tokens * 4, full_ids));
         if (ids.are_whole() && lengths.are_whole() && lengths.tokens != tokens) lengths.give_up();
     } else {
         text.give_up();
@@ -221,7 +238,7 @@ void DocumentSalvage::check(int64_t document)
     }
     if (text.have_losses())
         losses_[document] = LostPart::DocumentText;
-    else if (ids.have_losses() || lengths.have_losses())
+    else if (ids.have_losses() || lengths.have_losses() || !lengths.stray_rows.empty())
         losses_[document] = LostPart::DocumentTokens;
     give_up(document, text, DocumentBlock::CleanText);
     give_up(document, ids, DocumentBlock::TokenIds);
@@ -233,8 +250,8 @@ void DocumentSalvage::check(int64_t document)
 // Blocks that are missing are made, damaged.
 void DocumentSalvage::give_up(int64_t document, const Blocks& blocks, DocumentBlock kind)
 {
-    for (const int64_t index : blocks.missing)
-        make_damaged_block(document, kind, index);
+    for (const Blocks::Missing& gap : blocks.missing)
+        make_damaged_block(document, kind, gap.index, gap.behind);
     for (const int64_t row : blocks.damaged_rows)
         run_for(db_, "UPDATE document_blocks SET raw = 1, hash = 0, data = x'' WHERE rowid = ?", row);
     for (const int64_t row : blocks.stray_rows)

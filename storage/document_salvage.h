@@ -36,7 +36,7 @@ public:
 private:
     struct Blocks;
     Blocks blocks_of(int64_t document, DocumentBlock kind);
-    void make_damaged_block(int64_t document, DocumentBlock kind, int64_t index);
+    void make_damaged_block(int64_t document, DocumentBlock kind, int64_t index, int64_t behind);
     void give_up(int64_t document, const Blocks& blocks, DocumentBlock kind);
 
     Database& db_;

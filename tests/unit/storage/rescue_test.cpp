@@ -8,7 +8,10 @@
 #include <span>
 #include <sys/resource.h>
 
+#include "storage/document_blocks.h"
+#include "storage/hash.h"
 #include "storage/interrupted.h"
+#include "storage/packing.h"
 #include "storage/page_check.h"
 #include "storage/readable_copy.h"
 #include "tests/support/catch.h"
@@ -547,6 +550,48 @@ TEST_CASE("damage after a rescue is told, and what the rescue had lost is not")
     again = rescue(three().database(), RescueMode::ReplaceDamaged);
     CHECK(tells(again, "first", LostPart::DocumentText));
     CHECK(again.losses.size() == 1);
+}
+
+TEST_CASE("blocks that are lost behind one that a rescue made are told, once")
+{
+    constexpr const char* delete_block = "DELETE FROM document_blocks WHERE document = 1 AND kind = 0 AND idx = ";
+    three().put(three().original);
+    {
+        const std::string text(text_block_bytes, 'x');
+        const auto raw = std::as_bytes(std::span(text));
+        const std::vector<std::byte> packed = pack(raw);
+        SQLite::Database db(three().database().string(), SQLite::OPEN_READWRITE);
+        for (int index = 0; index < 5; ++index) {
+            SQLite::Statement insert(db,
+                                     "INSERT OR REPLACE INTO document_blocks(document, kind, idx, raw, hash, data) "
+                                     "VALUES(1, 0, ?, ?, ?, ?)");
+            insert.bind(1, index);
+            insert.bind(2, static_cast<int64_t>(raw.size()));
+            insert.bind(3, hash64(raw));
+            insert.bind(4, packed.data(), static_cast<int>(packed.size()));
+            insert.exec();
+        }
+        db.exec("UPDATE documents SET bytes = " + std::to_string(5 * text_block_bytes) + " WHERE id = 1");
+    }
+    const auto is_told = [&] {
+        const Rescued rescued = rescue(three().database(), RescueMode::ReplaceDamaged);
+        CHECK(rescued.is_damaged == !rescued.losses.empty());
+        return tells(rescued, "first", LostPart::DocumentText);
+    };
+    REQUIRE_FALSE(is_told());
+    alter(three().database(), std::string(delete_block) + "2");
+    CHECK(is_told());
+    alter(three().database(), std::string(delete_block) + "3");
+    CHECK(is_told());
+    alter(three().database(), std::string(delete_block) + "4");
+    CHECK(is_told());
+    CHECK_FALSE(is_told());
+    alter(three().database(), std::string(delete_block) + "1 OR idx > 1 AND document = 1 AND kind = 0");
+    CHECK(is_told()); // one block is made for all that are lost at the end
+    CHECK_FALSE(is_told());
+    alter(three().database(), std::string(delete_block) + "0");
+    CHECK(is_told());
+    CHECK_FALSE(is_told());
 }
 
 TEST_CASE("a pin beyond the text is no damage if an older version may have set it")
