@@ -125,10 +125,15 @@ bool has_content(Database& made)
                  "WHERE length(data) > 0)") > 0;
 }
 
+bool is_known_as_ours(const fs::path& database)
+{
+    return has_known_pages(database) || !backups_of(database).empty();
+}
+
 // Another program's file would be set aside for an empty database.
 void check_is_ours(const fs::path& database, Database& made)
 {
-    if (has_content(made) || has_known_pages(database) || !backups_of(database).empty()) return;
+    if (has_content(made) || is_known_as_ours(database)) return;
     throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(database.string()),
                 Text("it is not a Palimpsest database"), Text("it was left as it is; {0}", Step::ChooseDatabase));
 }
@@ -220,7 +225,7 @@ Rescued rescue(const fs::path& database, RescueMode mode, const std::function<bo
     check_owner(place);
     RescueLock lock(place);
     undo_setting_aside(place);
-    remove_left_overs(place);
+    if (is_known_as_ours(place)) remove_left_overs(place); // otherwise the next owner does
     check_space(place);
     RescueProgress progress(go_on);
     const WorkFolder work(place);

@@ -16,11 +16,32 @@ namespace fs = std::filesystem;
 
 constexpr const char* damaged_name = "damaged.db";
 constexpr const char* made_name = "made.db";
-constexpr std::string_view random_part = "XXXXXX"; // as mkdtemp(3) wants it
+constexpr const char* endings[] = {"", "-wal", "-shm", "-journal", ".lock"}; // of both
+constexpr std::string_view random_part = "XXXXXX";                           // as mkdtemp(3) wants it
 
 std::string folder_prefix(const fs::path& database)
 {
     return database.filename().string() + ".rescue-";
+}
+
+bool is_file_of_rescue(const std::string& name)
+{
+    for (const char* database : {damaged_name, made_name})
+        for (const char* ending : endings)
+            if (name == std::string(database) + ending) return true;
+    return false;
+}
+
+// A folder of the user may have such a name.
+bool holds_only_files_of_rescue(const fs::path& folder)
+{
+    std::error_code failed;
+    fs::directory_iterator entry(folder, failed);
+    for (const fs::directory_iterator end; !failed && entry != end; entry.increment(failed))
+        if (!is_file_of_rescue(entry->path().filename().string()) ||
+            entry->symlink_status(failed).type() != fs::file_type::regular)
+            return false;
+    return !failed;
 }
 
 [[noreturn]] void refuse_folder(const fs::path& database, int reason)
@@ -41,7 +62,8 @@ std::vector<fs::path> WorkFolder::all_of(const fs::path& database)
     for (fs::directory_iterator entry(database.parent_path(), none), end; entry != end; entry.increment(none)) {
         const std::string name = entry->path().filename().string();
         if (name.starts_with(prefix) && name.size() == prefix.size() + random_part.size() &&
-            entry->symlink_status(none).type() == fs::file_type::directory)
+            entry->symlink_status(none).type() == fs::file_type::directory &&
+            holds_only_files_of_rescue(entry->path()))
             folders.push_back(entry->path());
     }
     return folders;
@@ -51,7 +73,7 @@ void WorkFolder::remove(const fs::path& folder)
 {
     std::error_code ignored;
     for (const char* name : {damaged_name, made_name})
-        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
+        for (const char* ending : endings)
             fs::remove(folder / (std::string(name) + ending), ignored);
     fs::remove(folder, ignored);
 }

@@ -15,9 +15,10 @@ public:
     WorkFolder(const WorkFolder&) = delete;
     WorkFolder& operator=(const WorkFolder&) = delete;
 
-    // Those of a database, also of other processes. `database`: an absolute path.
+    // Those of a database, also of other processes: by their name, and only if nothing is in them that a rescue
+    // does not make. `database`: an absolute path.
     static std::vector<std::filesystem::path> all_of(const std::filesystem::path& database);
-    // Removes the two files and the folder, which stays if others have put files into it.
+    // Removes the two files, with what SQLite has beside them, and the folder.
     static void remove(const std::filesystem::path& folder);
 
     const std::filesystem::path& path() const { return folder_; }

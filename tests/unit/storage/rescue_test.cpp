@@ -327,6 +327,13 @@ TEST_CASE("a database of another program or of a newer version is not replaced")
     CHECK(bytes_of_file(three().database()) == other);
     CHECK(files() == before);
 
+    // Nor is what it has in a folder with the name and the files of a rescue.
+    const fs::path folder = three().database().string() + ".rescue-abcdef";
+    fs::create_directory(folder);
+    write_file(folder / "made.db", "of the other");
+    CHECK(refusal([&] { rescue(three().database(), RescueMode::Replace); }) == "PAL-DB-02");
+    CHECK(bytes_of_file(folder / "made.db") == "of the other");
+
     const std::string newer = damaged_by("CREATE TABLE later(a TEXT); ALTER TABLE messages ADD COLUMN mood TEXT; "
                                          "PRAGMA user_version = 99");
     CHECK(refusal([&] { rescue(three().database(), RescueMode::Replace); }) == "PAL-DB-05");

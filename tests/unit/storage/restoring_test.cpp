@@ -299,21 +299,25 @@ TEST_CASE(
 {
     const Scene scene;
     const std::string own = scene.file().string();
-    const fs::path folder = own + ".rescue-AbC123", foreign = own + ".rescue-AbC124";
+    const fs::path folder = own + ".rescue-AbC123", foreign = own + ".rescue-AbC124",
+                   nested = own + ".rescue-AbC125";
     fs::create_directory(folder);
     fs::create_directory(foreign);
-    const std::vector<fs::path> left{
-        own + ".restoring",    own + ".restoring-wal", own + ".restoring.part", own + ".restoring.part-journal",
-        folder / "damaged.db", folder / "made.db-wal", foreign / "made.db"};
-    const std::vector<fs::path> others{own + ".restoring.txt", own + ".rescue-notes", foreign / "mine.txt"};
+    fs::create_directories(nested / "damaged.db");
+    const std::vector<fs::path> left{own + ".restoring",      own + ".restoring-wal",
+                                     own + ".restoring.part", own + ".restoring.part-journal",
+                                     folder / "damaged.db",   folder / "made.db-wal"};
+    const std::vector<fs::path> others{own + ".restoring.txt", own + ".rescue-notes",
+                                       foreign / "made.db",    foreign / "mine.txt",
+                                       nested / "made.db",     nested / "damaged.db/made.db"};
     for (const auto& files : {left, others})
         for (const fs::path& file : files)
             std::ofstream(file) << "a text";
     uint64_t bytes = 0;
     for (const UnusedFile& file : left_overs(scene.file()))
         bytes += file.bytes;
-    CHECK(left_overs(scene.file()).size() == 6);
-    CHECK(bytes == 8 * 6);
+    CHECK(left_overs(scene.file()).size() == 5);
+    CHECK(bytes == 6 * 6);
     {
         const OwnerLock owner(own + ".lock", busy_timeout); // they may be its own
         CHECK(refusal([&] { restore(scene.file(), scene.backup); }) == "PAL-DB-07");
