@@ -59,14 +59,16 @@ bool is_left_over(const fs::path& database, const fs::path& file)
     });
 }
 
-void remove_left_overs(const fs::path& database)
+std::vector<UnusedFile> remove_left_overs(const fs::path& database)
 {
-    const fs::path place = fs::absolute(database);
+    std::vector<UnusedFile> found = left_overs(database);
     std::error_code ignored;
-    for (const fs::path& folder : WorkFolder::all_of(place))
-        WorkFolder::remove(folder);
-    for (const fs::path& file : files_of_restoring(place))
-        fs::remove(file, ignored);
+    for (const UnusedFile& file : found)
+        if (fs::is_directory(file.path, ignored))
+            WorkFolder::remove(file.path);
+        else
+            fs::remove(file.path, ignored);
+    return found;
 }
 
 } // namespace palimpsest::storage

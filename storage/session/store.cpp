@@ -47,7 +47,7 @@ std::unique_ptr<Store> open_store(const std::string& file, Database::Access acce
                  Step::RunDoctor));
     }
     if (access == Database::Access::Write) {
-        remove_left_overs(store->database.file());
+        store->removed = remove_left_overs(store->database.file());
         store->snapshots.sweep();
         store->library.sweep();
         erase_what_was_deleted(*store);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/base/text.h"
+#include "storage/backup_files.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/settings.h"
@@ -31,6 +32,7 @@ struct Store {
     Snapshots snapshots;
     Settings settings;
     std::vector<Text> notices;       // to be shown to the user
+    std::vector<UnusedFile> removed; // what killed rescues and restores had left
     std::set<int64_t> unindexable{}; // documents whose passages could not be indexed since it was opened
 };
 

@@ -266,6 +266,22 @@ class StoredSessionTest(SessionTest):
         said = self.run_command("sessions", "gc", "--max-size", "1TB").stderr.decode()
         self.assertIn("%s (0 B) was left by a program that was killed; it is removed" % folder, said)
 
+    def test_the_files_of_a_rescue_that_runs_meanwhile_are_not_named_as_left_over(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
+        folder, lock = self.database + ".rescue-AbC123", self.database + ".lock"
+        for preview in (["--dry-run"], []):
+            with open(lock, "w") as rescue:  # which has made its folder, and ends before the others stop waiting
+                fcntl.flock(rescue, fcntl.LOCK_EX)
+                os.mkdir(folder)
+                process = self.start("sessions", "gc", "--max-size", "1TB", "--json", *preview)
+                files = "/proc/%d/fd" % process.pid
+                wait_until(lambda: lock in [os.path.realpath(os.path.join(files, name)) for name in os.listdir(files)])
+                self.assertTrue(os.path.exists(folder))
+                os.rmdir(folder)
+            told, said = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 0, said)
+            self.assertEqual(json.loads(told)["left_overs"], [])
+
     def test_a_rescue_tells_how_far_it_is_in_events(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
         rescued = self.run_command("sessions", "rescue", "--force", "--json", "--events")

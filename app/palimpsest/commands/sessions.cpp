@@ -20,7 +20,6 @@
 #include "storage/backup.h"
 #include "storage/backup_files.h"
 #include "storage/export_file.h"
-#include "storage/left_overs.h"
 #include "storage/rescue.h"
 #include "storage/restoring.h"
 #include "storage/session/cache_collection.h"
@@ -538,14 +537,13 @@ private:
             throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim("--max-size"),
                         Text("'{0}' is not possible", printable(max_size_)),
                         Text("give a size such as 500MB or 2GiB"));
-        const auto left = storage::left_overs(storage::database_file(database_)); // which its owner removes
         const auto store = open_store(database_, Access::Write, console.stop);
         const auto plan = storage::plan_collection(*store, *most, console.stop);
         if (!dry_run_) free_caches(*store, plan, console);
         const uint64_t size = dry_run_ ? plan.after : store->database.file_bytes();
         const auto unused = storage::unused_files(store->database.file());
-        json_ ? write_json(console.out, collection_json(plan, size, left, unused))
-              : print(plan, size, left, unused, console);
+        json_ ? write_json(console.out, collection_json(plan, size, store->removed, unused))
+              : print(plan, size, store->removed, unused, console);
         if (size > *most)
             throw Error(ErrorKind::Failed, ErrorCode::DatabaseAboveLimit, Text("database"),
                         Text("the text alone takes {0}", format_bytes(size)), Text(Step::RemoveSessions));
