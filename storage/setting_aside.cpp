@@ -41,7 +41,7 @@ fs::path free_name_aside(const fs::path& database)
 constexpr const char* logs[] = {"-wal", "-journal"};
 
 // Holds the name of the copy while the database may lack its log, on a file system without hard links; and in a
-// second line, what tells that the database is still the one that was copied.
+// second line, what tells that the database is still the one that was copied: size, time, device and inode.
 fs::path marker_of(const fs::path& database)
 {
     return database.string() + ".setting-aside";
@@ -93,10 +93,22 @@ void write_safely(const fs::path& file, const std::string& content)
     sync_to_disk(file);
 }
 
-std::string size_and_time(const fs::path& database)
+std::string size_and_time(const FileState& state)
 {
-    const auto state = FileState::of(database);
-    return state ? std::to_string(state->bytes) + " " + std::to_string(state->changed_ns) : "";
+    return std::to_string(state.bytes) + " " + std::to_string(state.changed_ns);
+}
+
+// What the second line of a marker says of the database. Nothing if it is not there.
+std::string description_of(const std::optional<FileState>& state)
+{
+    if (!state) return {};
+    return size_and_time(*state) + " " + std::to_string(state->device) + " " + std::to_string(state->inode);
+}
+
+// Whether a marker describes this file. Markers of older versions say only the size and the time.
+bool describes(const std::string& line, const std::optional<FileState>& state)
+{
+    return state && (line == description_of(state) || line == size_and_time(*state));
 }
 
 // Gives the database another name besides its own, or on a file system without hard links copies it, and copies its
@@ -125,7 +137,9 @@ try {
 void set_aside(const fs::path& database, const fs::path& aside)
 {
     const bool is_copy = keep_beside(database, aside);
-    if (is_copy) write_safely(marker_of(database), aside.filename().string() + "\n" + size_and_time(database));
+    if (is_copy)
+        write_safely(marker_of(database),
+                     aside.filename().string() + "\n" + description_of(FileState::of(database)));
     sync_to_disk(aside.parent_path());
     for (const char* ending : {"-wal", "-shm", "-journal"})
         fs::remove(database.string() + ending);
@@ -167,8 +181,8 @@ fs::path unfinished_copy(const fs::path& database)
     std::ifstream in(marker_of(database), std::ios::binary);
     std::string name, known;
     if (!std::getline(in, name)) return {};
-    // A database that was copied to another disk has another time.
-    const bool is_known = std::getline(in, known) && known == size_and_time(database);
+    // Another file, such as a copy of the database on another disk, is compared as a whole.
+    const bool is_known = std::getline(in, known) && describes(known, FileState::of(database));
     for (const UnusedFile& file : unused_files(database))
         if (file.path.filename() == name && file.path.extension() == ".db" &&
             (is_known ? have_same_pieces : have_same_content)(file.path, database))

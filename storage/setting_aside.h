@@ -24,8 +24,8 @@ bool is_set_aside(const std::filesystem::path& database);
 
 // Gives the database its log back if the program was killed between setting aside and replacing: without it, the
 // database would be an older one. Without effect otherwise; if the database has got another log, both stay. Finds
-// that out by the hard link, or on a file system without those by a file that names the copy and tells the size and
-// the time of the database; it then compares pieces of both, or all if the time is another one. REQUIRES: the
+// that out by the hard link, or on a file system without those by a file that names the copy and tells the size,
+// time and inode of the database; it then compares pieces of both, or all if the file is another one. REQUIRES: the
 // caller holds the OwnerLock. Throws Error (Failed, PAL-DISK-03).
 void undo_setting_aside(const std::filesystem::path& database);
 

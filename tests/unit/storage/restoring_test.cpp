@@ -179,7 +179,11 @@ TEST_CASE("without hard links, whether another database has the name is told wit
     fs::copy_file(scene.file(), aside);
     fs::rename(log, aside.string() + "-wal");
     const auto state = FileState::of(scene.file());
-    std::ofstream(marker) << aside.filename().string() << '\n' << state->bytes << ' ' << state->changed_ns;
+    const bool names_file = GENERATE(true, false); // false: as older versions wrote it
+    std::ofstream(marker) << aside.filename().string() << '\n'
+                          << state->bytes << ' ' << state->changed_ns
+                          << (names_file ? " " + std::to_string(state->device) + " " + std::to_string(state->inode)
+                                         : "");
     SECTION("none has it")
     {
         const uint64_t before = bytes_read();
@@ -196,6 +200,18 @@ TEST_CASE("without hard links, whether another database has the name is told wit
         undo_setting_aside(scene.file());
         CHECK(fs::exists(aside));
         CHECK_FALSE(fs::exists(log));
+    }
+    SECTION("another file with the same size and time has it, which differs where no piece is compared")
+    {
+        const auto time = fs::last_write_time(scene.file());
+        const fs::path other = scene.file().string() + ".other";
+        fs::copy_file(scene.file(), other);
+        std::fstream(other, std::ios::binary | std::ios::in | std::ios::out).seekp(200'000) << "another";
+        fs::rename(other, scene.file());
+        fs::last_write_time(scene.file(), time);
+        undo_setting_aside(scene.file());
+        CHECK(fs::exists(aside) == names_file);
+        CHECK(fs::exists(log) != names_file);
     }
     SECTION("none has it, and the time is another one")
     {
