@@ -146,6 +146,7 @@ std::optional<int64_t> Import::finish(const DocumentInfo& info, const std::funct
 {
     if (!text_.empty()) put_text();
     if (!ids_.empty()) put_tokens();
+    if (!reader_notes_.empty()) put(DocumentBlock::ReaderNotes, 0, std::as_bytes(std::span(reader_notes_)));
     db_.transaction([&] { put_structure(); });
     if (!PassageIndex(db_).build(id_, [&](uint64_t) { return !go_on || go_on(); })) return std::nullopt;
     db_.transaction([&] {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/text/document_encoder.h"
@@ -30,6 +31,8 @@ public:
     // Both are stored with the next block, or by finish.
     void add_section(const Section& section);
     void add_page(const Page& page);
+    // As Library::reader_notes; stored by finish.
+    void set_reader_notes(std::string notes) { reader_notes_ = std::move(notes); }
     // Indexes the passages, then makes the document visible. Uses title, words, invalid_sequences,
     // nul_characters, source_bytes, source_hash, format, author and language of `info`; an empty title changes
     // nothing. Returns the document's id; nullopt if `go_on`, which is called now
@@ -52,6 +55,7 @@ private:
     std::vector<std::byte> lengths_; // varints, one per token in ids_
     std::vector<Section> sections_;  // not stored yet
     std::vector<Page> pages_;        // likewise
+    std::string reader_notes_;
     int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0, pages_stored_ = 0;
     uint64_t bytes_ = 0, tokens_ = 0, last_end_ = 0;
     uint64_t block_start_ = 0; // byte offset in the text of the first token in ids_

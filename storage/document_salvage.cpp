@@ -212,10 +212,11 @@ void DocumentSalvage::check(int64_t document)
     constexpr int64_t full_text = text_block_bytes, full_ids = tokens_per_block * sizeof(engine::TokenId);
     Blocks text = blocks_of(document, DocumentBlock::CleanText), ids = blocks_of(document, DocumentBlock::TokenIds),
            lengths = blocks_of(document, DocumentBlock::Lengths),
-           starts = blocks_of(document, DocumentBlock::Starts);
+           starts = blocks_of(document, DocumentBlock::Starts),
+           notes = blocks_of(document, DocumentBlock::ReaderNotes);
     const int64_t bytes = number_of(db_, "SELECT bytes FROM documents WHERE id = ?", document),
                   tokens = number_of(db_, "SELECT tokens FROM documents WHERE id = ?", document),
-                  there = text.count() + ids.count() + lengths.count() + starts.count();
+                  there = text.count() + ids.count() + lengths.count() + starts.count() + notes.count();
     const bool has_entry = !losses_.contains(document);
     const bool fit = count_of(known_blocks_, document) <= there && text.end > 0 && text.are_whole() &&
                      ids.are_whole() && lengths.are_whole() && text.are_full(full_text) && ids.are_full(full_ids) &&
@@ -243,8 +244,9 @@ void DocumentSalvage::check(int64_t document)
     give_up(document, text, DocumentBlock::CleanText);
     give_up(document, ids, DocumentBlock::TokenIds);
     give_up(document, lengths, DocumentBlock::Lengths);
-    for (const int64_t row : starts.damaged_rows) // the lengths say the same
-        run_for(db_, "DELETE FROM document_blocks WHERE rowid = ?", row);
+    for (const Blocks* blocks : {&starts, &notes}) // the lengths say the same; notes are no part of the text
+        for (const int64_t row : blocks->damaged_rows)
+            run_for(db_, "DELETE FROM document_blocks WHERE rowid = ?", row);
 }
 
 // Blocks that are missing are made, damaged.

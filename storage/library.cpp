@@ -376,6 +376,15 @@ std::vector<std::string> Library::pages_without_text(int64_t document)
         document);
 }
 
+std::string Library::reader_notes(int64_t document)
+try {
+    const auto raw = db_.guarded([&] { return block(document, DocumentBlock::ReaderNotes, 0); });
+    return raw ? std::string(reinterpret_cast<const char*>(raw->data()), raw->size()) : std::string();
+} catch (const Error& error) {
+    if (error.code() != ErrorCode::DamagedDocument) throw;
+    return {};
+}
+
 uint64_t Library::verify(int64_t document)
 {
     const DocumentInfo info = get(document);
@@ -390,6 +399,7 @@ uint64_t Library::verify(int64_t document)
         if (part.empty()) break;
         tokens += part.size();
     }
+    db_.guarded([&] { return block(document, DocumentBlock::ReaderNotes, 0); });
     if (bytes != info.bytes || tokens != info.tokens) refuse_damaged_document(document);
     return tokens;
 }

@@ -407,14 +407,15 @@ private:
         return all;
     }
 
-    // Kind, index and checksum of every block, in order.
+    // Kind, index and checksum of every block, in order. Earlier versions stored no notes of the reader.
     static std::vector<std::array<int64_t, 3>> contents_of(Database& database, int64_t document)
     {
         return database.guarded([&] {
             std::vector<std::array<int64_t, 3>> all;
             auto query = database.statement(
-                "SELECT kind, idx, hash FROM document_blocks WHERE document = ? ORDER BY kind, idx");
+                "SELECT kind, idx, hash FROM document_blocks WHERE document = ? AND kind <> ? ORDER BY kind, idx");
             query.bind(1, document);
+            query.bind(2, static_cast<int>(DocumentBlock::ReaderNotes));
             while (query.executeStep())
                 all.push_back(
                     {query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64()});

@@ -83,7 +83,7 @@ public:
     std::vector<DocumentPage> take_pages() { return std::exchange(pages_, {}); }
     const std::vector<std::string>& pages_without_text() const { return empty_pages_; } // labels
     // On what could not be read as it should be.
-    std::vector<Text> take_notes() { return std::exchange(notes_, {}); }
+    const std::vector<Text>& notes() const { return notes_; }
 
 private:
     Document(std::istream& in, const std::string& title, std::stop_token stop)

@@ -8,9 +8,9 @@
 #include "engine/text/document_encoder.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
-#include "storage/reader/empty_pages.h"
 #include "storage/session/encoded_import.h"
 #include "storage/session/reading.h"
+#include "storage/session/stored_notes.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -49,7 +49,7 @@ StoredDocument DocumentStorer::store(Document& document)
             listener_.note(Text("{0} has the same content as {1}, which is stored already",
                                 printable(document.name()), printable(same->source)));
         store_.library.add_source(same->id, source);
-        tell_empty_pages(document.name(), *same);
+        tell_reader_notes(document.name(), *same);
         return {.info = *std::move(same), .is_new = false};
     }
     const int64_t id = import(document);
@@ -85,14 +85,10 @@ try {
     return false;
 }
 
-// Other formats have marks of pages, too, but none that are pictures.
-void DocumentStorer::tell_empty_pages(const std::string& name, const DocumentInfo& stored)
+void DocumentStorer::tell_reader_notes(const std::string& name, const DocumentInfo& stored)
 {
-    if (stored.format != "PDF") return;
-    const std::vector<std::string> labels = store_.library.pages_without_text(stored.id);
-    if (labels.empty()) return;
-    listener_.note(
-        Text("{0}: {1}", printable(name), empty_pages_words(labels, store_.library.pages(stored.id).size())));
+    for (const Text& note : notes_of_reader(store_.library, stored))
+        listener_.note(Text("{0}: {1}", printable(name), note));
 }
 
 Library::Making DocumentStorer::making() const
@@ -118,7 +114,7 @@ int64_t DocumentStorer::import(Document& document)
 // A document that was not made here is taken as it is.
 StoredDocument DocumentStorer::store_copy(const DocumentInfo& stored)
 {
-    tell_empty_pages(stored.title, stored);
+    tell_reader_notes(stored.title, stored);
     const auto made = store_.library.making(stored.id);
     const Library::Making wanted{.first_text = making().first_text, .parser = made ? made->parser : 0};
     if (stored.tokenizer == model_.fingerprint() && (!made || made->first_text == wanted.first_text))
@@ -161,6 +157,7 @@ int64_t DocumentStorer::import_text_of(const DocumentInfo& stored)
         import.add_section(section);
     for (const Page& page : structure.take_pages())
         import.add_page(page);
+    import.set_reader_notes(library.reader_notes(stored.id));
     const auto id = import.finish(stored, [this] { return may_go_on(); });
     if (!id) throw_stopped(stored.title);
     return *id;

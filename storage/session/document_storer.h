@@ -32,7 +32,7 @@ public:
 
     // Reads a document to its end and stores it, unless it was stored here from a file with the same size, hash and
     // extension, with the same ids, by this version of the parsers, and is undamaged; then the file is read once,
-    // to hash it, and the listener is told which pages have no text, as at the first time. Throws Error:
+    // to hash it, and the listener is told what could not be read, as at the first time. Throws Error:
     // EmptyDocument, or as Document::next; Interrupted.
     StoredDocument store(Document& document);
     // Stores a further copy of a document with the ids of this model at this place in a stream, from its stored
@@ -42,7 +42,7 @@ public:
 private:
     std::optional<DocumentInfo> same_file(const Document& document);
     bool is_intact(const DocumentInfo& stored);
-    void tell_empty_pages(const std::string& name, const DocumentInfo& stored);
+    void tell_reader_notes(const std::string& name, const DocumentInfo& stored);
     Library::Making making() const;
     int64_t import(Document& document);
     int64_t import_text_of(const DocumentInfo& stored);

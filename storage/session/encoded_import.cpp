@@ -1,5 +1,7 @@
 #include "storage/session/encoded_import.h"
 
+#include "storage/reader/note_messages.h"
+
 namespace palimpsest::storage {
 
 EncodedImport::EncodedImport(Database& database, Document& document, const std::string& source,
@@ -28,6 +30,7 @@ std::optional<int64_t> EncodedImport::finish(const Coverage& coverage, const std
 {
     structure_.finish();
     add_structure();
+    import_.set_reader_notes(encoded_notes(document_.notes()));
     const DocumentMetadata& metadata = document_.metadata();
     return import_.finish({.title = metadata.title,
                            .words = document_.words(),

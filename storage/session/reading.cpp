@@ -119,9 +119,9 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
     return coverage;
 }
 
-void report_notes(Document& document, Listener& listener)
+void report_notes(const Document& document, Listener& listener)
 {
-    for (const Text& note : document.take_notes())
+    for (const Text& note : document.notes())
         listener.note(Text("{0}: {1}", printable(document.name()), note));
 }
 

@@ -46,7 +46,7 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
                        const ReadOptions& options);
 
 // Tells what could not be read as it should be.
-void report_notes(Document& document, Listener& listener);
+void report_notes(const Document& document, Listener& listener);
 
 // All token ids of the document (for a policy comparison, and to count).
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,

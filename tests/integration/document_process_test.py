@@ -3,6 +3,7 @@
 Usage: document_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -156,6 +157,22 @@ class DocumentTest(SessionTest):
         for result in (self.document("read", path, "--session", "one", *SMALL), self.document("inspect", path, *SMALL),
                        self.document("inspect", "--session", "one")):
             self.assertEqual(result["coverage"]["pages_without_text"], ["2", "3"])
+
+    def test_what_could_not_be_read_is_told_again(self):
+        path = self.put("old.txt", "The caf\u00e9 of the keeper.".encode("latin-1"))
+        said = self.run_command("read", path, "--session", "zero", *SMALL).stderr.decode()
+        note = re.search("the text was taken for .* and converted", said).group()
+        for command in (["read", path, "--session", "one", *SMALL], ["library", "add", path, *SMALL[:2]],
+                        ["read", path, "--session", "two", *SMALL], ["read", "--document", "old", "--session", "three", *SMALL]):
+            self.assertEqual(self.run_command(*command).stderr.decode().count(note), 1, command)
+        other = os.path.join(os.path.dirname(SMALL[1]), "llama3-scaled.f16.gguf")  # for which the text is stored once more
+        self.run_command("read", "--document", "1", "--session", "four", "--model", other, *SMALL[2:])
+        self.assertEqual(self.query("SELECT count(*) FROM document_blocks WHERE kind = 4"), [(2,)])
+        self.assertEqual(self.document("library", "show", "1")["notes"], [note])
+        self.assertIn("note      " + note + "\n", self.run_command("library", "show", "1").stdout.decode())
+        self.assertEqual(self.document("library", "show", "2")["notes"], [note])
+        self.run_command("library", "add", self.book, *SMALL[:2])
+        self.assertEqual(self.document("library", "show", "book")["notes"], [])
 
     @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
     def test_scanned_protected_and_damaged_pdfs_are_said_to_be_so(self):

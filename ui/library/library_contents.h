@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/base/text.h"
+
 namespace palimpsest::ui {
 
 struct LibrarySession {
@@ -28,6 +30,7 @@ struct LibraryDocument {
     uint64_t tokens = 0;
     std::vector<LibrarySession> sessions; // most recently changed first
     bool is_kept = false;                 // in the library: it stays without sessions
+    std::vector<Text> notes{};            // on what could not be read of it
 };
 
 struct LibraryContents {

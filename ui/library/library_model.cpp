@@ -7,6 +7,7 @@
 
 #include "ui/base/icon.h"
 #include "ui/base/quantity.h"
+#include "ui/base/wording.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -21,6 +22,23 @@ bool has_same_shape(const std::vector<LibraryDocument>& a, const std::vector<Lib
         return x.ids == y.ids &&
                std::equal(x.sessions.begin(), x.sessions.end(), y.sessions.begin(), y.sessions.end(), same_session);
     });
+}
+
+QStringList notes(const LibraryDocument& document)
+{
+    QStringList sentences;
+    for (const Text& note : document.notes)
+        sentences << shown(note);
+    return sentences;
+}
+
+// HTML: names and notes come from documents, and are shown as they are.
+QString tooltip(const LibraryDocument& document)
+{
+    QStringList lines{document.source.toHtmlEscaped()};
+    for (const QString& note : notes(document))
+        lines << note.toHtmlEscaped();
+    return QStringLiteral("<qt>%1</qt>").arg(lines.join(QLatin1String("<br>")));
 }
 
 QString when(const QDateTime& time)
@@ -203,7 +221,9 @@ QVariant LibraryModel::data(const QModelIndex& index, int role) const
     case Qt::DecorationRole:
         return icon(!session ? "document" : is_unfinished(*session) ? "go-on" : "chat");
     case Qt::ToolTipRole:
-        return session ? session->model_name : document->source;
+        return session ? session->model_name : tooltip(*document);
+    case Qt::AccessibleDescriptionRole:
+        return document ? notes(*document).join(QLatin1Char('\n')) : QVariant();
     case Qt::AccessibleTextRole:
         return tr("%1, %2").arg(title, detail);
     case Qt::FontRole: {

@@ -11,6 +11,7 @@
 #include "storage/library.h"
 #include "storage/passages/passage_places.h"
 #include "storage/passages/passage_text_search.h"
+#include "storage/session/stored_notes.h"
 #include "storage/snapshots.h"
 #include "ui/base/utf8.h"
 #include "ui/base/visible_text.h"
@@ -91,10 +92,17 @@ private:
                                            .title = text_of(info.title),
                                            .source = text_of(info.source),
                                            .tokens = info.tokens,
-                                           .sessions = {}});
+                                           .sessions = {},
+                                           .notes = notes_of(info)});
         LibraryDocument& found = contents_.documents[place->second];
         if (std::find(found.ids.begin(), found.ids.end(), info.id) == found.ids.end()) found.ids.push_back(info.id);
         return place->second;
+    }
+
+    std::vector<Text> notes_of(const storage::DocumentInfo& info)
+    {
+        storage::Library library(db_);
+        return storage::notes_of_reader(library, info);
     }
 
     storage::Database& db_;

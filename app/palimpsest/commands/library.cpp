@@ -25,6 +25,7 @@
 #include "storage/session/library_addition.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/store.h"
+#include "storage/session/stored_notes.h"
 #include "storage/transfer.h"
 
 namespace palimpsest::app {
@@ -230,6 +231,10 @@ private:
         const auto report = storage::DocumentReport::of(store->library, info, 0);
         result["sections"] = report.json()["sections"];
         result["pages"] = report.pages.size();
+        const std::vector<Text> notes = storage::notes_of_reader(store->library, info);
+        result["notes"] = ordered_json::array();
+        for (const Text& note : notes)
+            result["notes"].push_back(note.english());
         if (common_.json) return write_json(console.out, result);
         const auto line = [&](const Text& text) { console.out << console.wording.of(text) << '\n'; };
         const auto shown = [&](const std::string& text) { return row_text(text, console.out_is_terminal); };
@@ -239,6 +244,8 @@ private:
         if (!info.language.empty()) line(Text("language  {0}", shown(info.language)));
         if (!info.format.empty()) line(Text("format    {0}", shown(info.format)));
         if (!report.pages.empty()) line(Text("pages     {0}", format_count(report.pages.size())));
+        for (const Text& note : notes)
+            line(Text("note      {0}", note));
         for (const std::string& source : store->library.sources(info.id))
             line(Text("file      {0}", shown(source)));
         for (const std::string& session : store->library.sessions_of(info.id))

@@ -304,6 +304,21 @@ private Q_SLOTS:
         QCOMPARE(view.current_session(), QStringLiteral("moves"));
     }
 
+    void a_document_tells_what_could_not_be_read_of_it()
+    {
+        LibraryModel model;
+        LibraryDocument document{
+            .ids = {1}, .title = "Ashford", .source = "/books/<b>.txt", .tokens = 9, .sessions = {}};
+        document.is_kept = true;
+        document.notes = {palimpsest::Text("only the <i>main</i> text is read")};
+        model.set_contents(contents({document}));
+        const QModelIndex at = model.index(0, 0);
+        QCOMPARE(at.data(Qt::ToolTipRole).toString(),
+                 QStringLiteral("<qt>/books/&lt;b&gt;.txt<br>only the &lt;i&gt;main&lt;/i&gt; text is read</qt>"));
+        QCOMPARE(at.data(Qt::AccessibleDescriptionRole).toString(),
+                 QStringLiteral("only the <i>main</i> text is read"));
+    }
+
     void a_missing_database_is_shown_as_an_empty_library()
     {
         QTemporaryDir folder;

@@ -6,7 +6,10 @@
 #include "storage/library.h"
 #include "storage/page_range.h"
 #include "storage/passages/passage_places.h"
+#include "storage/reader/frame.h"
+#include "storage/reader/note_messages.h"
 #include "storage/section_tree.h"
+#include "storage/session/stored_notes.h"
 #include "storage/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
@@ -78,6 +81,23 @@ TEST_CASE("the section of a token is the last that begins with it or before it")
     CHECK(tree.of_token(99) == 1);
 }
 
+TEST_CASE("notes of a reader are taken from bytes only as a reader writes them")
+{
+    const std::vector notes{Text("{0} images are left out", 2), Text("only the main text is read")};
+    const std::string bytes = encoded_notes(notes);
+    CHECK(decoded_notes(bytes) == notes);
+    CHECK(decoded_notes({}).empty());
+    for (size_t length = 1; length < bytes.size(); ++length)
+        CHECK(decoded_notes(bytes.substr(0, length)) != notes);
+    CHECK(decoded_notes(bytes + encoded(ReaderText{"text"})).empty());
+    CHECK(decoded_notes(encoded(ReaderNote{Text::verbatim("\x1b[2J")})).empty());
+    // Too many are cut, not refused.
+    const std::vector<Text> many(5000, Text::verbatim(std::string(1000, 'a')));
+    const std::vector<Text> read = decoded_notes(encoded_notes(many));
+    CHECK(read.size() > 200);
+    CHECK(read.size() < many.size());
+}
+
 TEST_CASE("structure and metadata of a document are stored, copied with its session, and go away with it")
 {
     tests::ScratchDatabase scratch;
@@ -88,6 +108,9 @@ TEST_CASE("structure and metadata of a document are stored, copied with its sess
     import.add_section({.title = "One", .first_token = 1, .first_byte = 2, .level = 3});
     for (const Page& page : {Page{"1", 0, 0}, Page{"2", 1, 3}, Page{"xii", 1, 3}, Page{"4", 2, 6}})
         import.add_page(page);
+    const std::vector notes{Text("{0} images are left out", 2),
+                            Text("the text was taken for {0}", Text::escaped("a\n"))};
+    import.set_reader_notes(encoded_notes(notes));
     const int64_t id = import.finish({.title = "A Title", .format = "PDF", .author = "Ada", .language = "en"});
     CHECK(library.list().at(0).format == "PDF");
     // A token may hold the space before the first word of a page.
@@ -124,7 +147,17 @@ TEST_CASE("structure and metadata of a document are stored, copied with its sess
         CHECK(pages[2].first_byte == 3);
         CHECK(copied.pages_without_text(info.id) == std::vector<std::string>{"2", "4"});
         CHECK(copied.pages_without_text(info.id + 1).empty());
+        CHECK(notes_of_reader(copied, info) == notes);
+        CHECK_NOTHROW(copied.verify(info.id));
     }
+    // Damaged notes are not shown; of a document that an earlier version stored, the pages say what they can.
+    scratch->sql().exec("UPDATE document_blocks SET hash = hash + 1 WHERE kind = 4");
+    CHECK(notes_of_reader(library, library.get(id)).size() == 1);
+    CHECK_THROWS_AS(library.verify(id), Error);
+    scratch->sql().exec("DELETE FROM document_blocks WHERE kind = 4");
+    REQUIRE(notes_of_reader(library, library.get(id)).size() == 1);
+    CHECK(notes_of_reader(library, library.get(id))[0].english() ==
+          "2 of 4 pages have no text, and may be pictures: 2, 4");
     REQUIRE_FALSE(conversations.remove(session));
     for (const char* table : {"pages", "metadata", "sections"}) {
         INFO(table);

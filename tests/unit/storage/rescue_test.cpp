@@ -126,6 +126,21 @@ TEST_CASE("a database without damage is only replaced if that is asked for")
     CHECK(is_replaced(without_index));
 }
 
+TEST_CASE("notes of the reader are rescued with their document, and dropped without loss if they are damaged")
+{
+    const std::string notes =
+        "INSERT INTO document_blocks SELECT document, 4, 0, raw, hash + %, data FROM document_blocks "
+        "WHERE document = 1 AND kind = 2 AND idx = 0";
+    for (const int damage : {0, 1}) {
+        damaged_by(std::string(notes).replace(notes.find('%'), 1, std::to_string(damage)));
+        CHECK(rescue(three().database(), RescueMode::Replace).losses.empty());
+        Database rescued(three().database(), Database::Access::Read);
+        CHECK(rescued.sql().execAndGet("SELECT count(*) FROM document_blocks WHERE kind = 4").getInt() ==
+              1 - damage);
+        CHECK_NOTHROW(Library(rescued).verify(1));
+    }
+}
+
 TEST_CASE("what is lost is kept in a file beside the damaged database")
 {
     damaged_by("UPDATE messages SET text = 'x' WHERE session = 1 AND role = 0");

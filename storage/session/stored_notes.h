@@ -1,0 +1,15 @@
+// What the reader told of a document when it was stored.
+#pragma once
+
+#include <vector>
+
+#include "kernels/base/text.h"
+#include "storage/library.h"
+
+namespace palimpsest::storage {
+
+// On what could not be read as it should be, in the order in which it was told. Where an earlier version stored the
+// document, or its notes are damaged: only that on pages without text of a PDF file.
+std::vector<Text> notes_of_reader(Library& library, const DocumentInfo& document);
+
+} // namespace palimpsest::storage
