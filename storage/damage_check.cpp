@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <chrono>
+#include <sqlite3.h>
 #include <string>
 
 #include "kernels/base/error.h"
@@ -47,6 +48,8 @@ void play_journal_back(const fs::path& copy)
 void check_passage_texts(const fs::path& copy, const std::function<bool()>& go_on)
 {
     SQLite::Database raw(copy.string(), SQLite::OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+    // Closing it would copy the whole log into the file, and asks nobody.
+    sqlite3_db_config(raw.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     const InterruptibleFile questioned(raw, go_on);
     if (raw.execAndGet("SELECT count(*) FROM sqlite_schema WHERE name = 'passage_texts'").getInt() > 0)
         raw.exec("INSERT INTO passage_texts(passage_texts) VALUES('integrity-check')");

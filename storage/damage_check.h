@@ -15,7 +15,7 @@ void look_for_damage(const std::filesystem::path& database);
 
 // Whether SQLite finds every page, index and reference of a database as it should be, the index of passages
 // included. Texts are not compared with their checksums. `copy` has no other user, and gets back what its journal
-// keeps. `go_on` is called at every page of every check; false if it stopped the check.
+// keeps; its log stays beside it. `go_on` is called at every page of every check; false if it stopped the check.
 bool is_sound(const std::filesystem::path& copy, const std::function<bool()>& go_on);
 
 } // namespace palimpsest::storage

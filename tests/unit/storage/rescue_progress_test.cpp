@@ -63,6 +63,23 @@ TEST_CASE("every check of a rescue asks whether it goes on")
         CHECK_FALSE(is_sound(copy, go_on));
 }
 
+TEST_CASE("a check of a copy leaves its log beside it, because nothing could stop taking it in")
+{
+    three().put(three().original);
+    const fs::path copy = three().folder() / "palimpsest-copy.db";
+    {
+        Database owner(three().database(), Database::Access::Write);
+        owner.sql().exec("UPDATE sessions SET changed_ms = changed_ms + 1");
+        for (const char* ending : {"", "-wal"})
+            fs::copy_file(three().database().string() + ending, copy.string() + ending);
+    }
+    const std::string before = bytes_of_file(copy), log = bytes_of_file(copy.string() + "-wal");
+    REQUIRE(!log.empty());
+    CHECK(is_sound(copy, {}));
+    CHECK((bytes_of_file(copy) == before));
+    CHECK((bytes_of_file(copy.string() + "-wal") == log));
+}
+
 TEST_CASE("the end of a log that becomes part of its database asks whether it goes on")
 {
     const fs::path file = three().folder() / "palimpsest-log.db";
