@@ -7,13 +7,13 @@ answer in a new process, for every form of the cache and without one.
 Reads about the first TOKENS tokens of the text once. Times are wall clock and processor time, the best of three,
 each import into a new database; compare them only within a run. The model is given to every command: looking for it
 in folders is not measured."""
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
+
+from timed_run import TimedRun
 
 PROGRAM, MODEL, TEXT = sys.argv[1:4]
 TOKENS = int(sys.argv[4])
@@ -21,20 +21,8 @@ OPTIONS = ["--model", MODEL, *sys.argv[5:]]
 ANSWER = ["who?", "--max-tokens", "1", "--reread", "never", "--model", MODEL]
 
 
-class Run:
-    """A finished command with its result and its times."""
-
-    def __init__(self, environment, *arguments):
-        begin = time.monotonic()
-        process = subprocess.Popen([PROGRAM, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                   env=environment)
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0, arguments
-        self.seconds = time.monotonic() - begin
-        self.processor = usage.ru_utime + usage.ru_stime
-        self.result = json.loads(output)
+def timed(environment, *arguments):
+    return TimedRun(PROGRAM, environment, *arguments)
 
 
 def best(runs):
@@ -59,11 +47,11 @@ def measure(folder, form, database, environment):
         subprocess.run([PROGRAM, "sessions", "strip", "book", "--db", database], env=environment, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     rounding = ["--snapshot", form, *OPTIONS[:2]] if form in ("q8", "q4") else []
-    exported = best([Run(environment, "sessions", "export", "book", file, "--db", database, *rounding) for file in files])
+    exported = best([timed(environment, "sessions", "export", "book", file, "--db", database, *rounding) for file in files])
     new = lambda i: os.path.join(folder, "%s %d.db" % (form, i))
-    imported = best([Run(environment, "sessions", "import", files[0], "--db", new(i)) for i in range(3)])
+    imported = best([timed(environment, "sessions", "import", files[0], "--db", new(i)) for i in range(3)])
     rounds = 1 if form == "none" else 3
-    asked = best([Run(environment, "ask", files[0], *ANSWER, "--db", new(i)) for i in range(rounds)])
+    asked = best([timed(environment, "ask", files[0], *ANSWER, "--db", new(i)) for i in range(rounds)])
     print("%-5s file %.2f MB, cache %.2f MB; export %.2f s (processor %.2f s), import %.2f s (%.2f s), first token %.2f s "
           "(%.2f s), fed again %d" % (form, exported.result["bytes"] / 1e6, exported.result["cache_bytes"] / 1e6,
                                       exported.seconds, exported.processor, imported.seconds, imported.processor,
@@ -75,7 +63,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         environment.update(HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
         database = os.path.join(folder, "home.db")
-        read = Run(environment, "read", beginning(folder, environment), "--session", "book", "--db", database, *OPTIONS)
+        read = timed(environment, "read", beginning(folder, environment), "--session", "book", "--db", database, *OPTIONS)
         print("%s, %d tokens, options %s, load of the machine %.1f; read in %.1f s (processor %.1f s)" %
               (os.path.basename(MODEL), read.result["tokens_seen"], " ".join(OPTIONS[2:]) or "default", os.getloadavg()[0],
                read.seconds, read.processor), flush=True)

@@ -6,14 +6,14 @@ resumes a session or reads the document again, size of the checkpoint, and bytes
 
 Times are wall clock and processor time, the best of three for a resumed session; compare them only within a run.
 "Kernel" is the number of bytes that the operating system counted as written to disk by the process."""
-import json
 import os
 import random
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
+
+from timed_run import TimedRun
 
 PROGRAM, MODEL = sys.argv[1:3]
 LENGTHS = [int(n) for n in sys.argv[3].split(",")]
@@ -23,21 +23,8 @@ WORDS = ("the keeper of light wrote in his book that a ship came home from islan
 QUESTION = "Who wrote?"
 
 
-class Run:
-    """A finished command with its result, its times, and the bytes that the operating system wrote for it."""
-
-    def __init__(self, environment, *arguments):
-        begin = time.monotonic()
-        process = subprocess.Popen([PROGRAM, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                   env=environment)
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0, arguments
-        self.seconds = time.monotonic() - begin
-        self.processor = usage.ru_utime + usage.ru_stime
-        self.disk_bytes = usage.ru_oublock * 512
-        self.result = json.loads(output)
+def timed(environment, *arguments):
+    return TimedRun(PROGRAM, environment, *arguments)
 
 
 def write_document(path, tokens, environment):
@@ -71,11 +58,11 @@ def measure(folder, tokens, environment):
     path = os.path.join(folder, "%d.txt" % tokens)
     write_document(path, tokens, environment)
     database = path + ".db"
-    read = Run(environment, "read", path, "--session", "s", "--db", database, *OPTIONS)
-    often = Run(environment, "read", path, "--session", "s", "--db", path + ".often.db", "--checkpoint-seconds", "0", *OPTIONS)
+    read = timed(environment, "read", path, "--session", "s", "--db", database, *OPTIONS)
+    often = timed(environment, "read", path, "--session", "s", "--db", path + ".often.db", "--checkpoint-seconds", "0", *OPTIONS)
     ask = ["ask", "--session", "s", "--db", database, QUESTION, "--max-tokens", "1", "--model", MODEL]
-    resumed = min((Run(environment, *ask) for _ in range(3)), key=lambda run: run.seconds)
-    again = Run(environment, "ask", path, QUESTION, "--max-tokens", "1", *OPTIONS)
+    resumed = min((timed(environment, *ask) for _ in range(3)), key=lambda run: run.seconds)
+    again = timed(environment, "ask", path, QUESTION, "--max-tokens", "1", *OPTIONS)
     assert resumed.result["answers"] == again.result["answers"]
     seen = read.result["tokens_seen"]
     millions = seen / 1e6
