@@ -2,10 +2,12 @@
 
 #include <array>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "engine/text/unicode/utf8.h"
 #include "storage/hash.h"
+#include "storage/interrupted.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
 #include "storage/snapshots.h"
@@ -46,7 +48,7 @@ bool is_export(const fs::path& file)
     return application == application_id;
 }
 
-ExportFile::ExportFile(const fs::path& file) : file_(file)
+ExportFile::ExportFile(const fs::path& file, std::stop_token stop) : file_(file), stop_(std::move(stop))
 {
     std::error_code failed;
     if (!fs::exists(file, failed))
@@ -65,10 +67,7 @@ ExportFile::ExportFile(const fs::path& file) : file_(file)
             if (version_of(database_->sql()) > schema_version) // its tables are not known, and were not checked
                 refuse_export(file, ErrorCode::NewerDatabase,
                               Text("it was written by a newer version of Palimpsest"), Text("update Palimpsest"));
-            const auto found = check_pages(database_->sql(), PageCheck::Quick, {});
-            if (found && !found->empty())
-                refuse_export(file, ErrorCode::DamagedDatabase, Text("it is damaged ({0})", Text::escaped(*found)),
-                              ask_again());
+            check_pages_of(*database_);
         });
         const auto sessions = Conversations(*database_).list();
         if (sessions.size() != 1)
@@ -78,6 +77,21 @@ ExportFile::ExportFile(const fs::path& file) : file_(file)
         if (!engine::is_valid_utf8(session_.name) || !engine::is_valid_utf8(session_.model_name))
             refuse_export(file, ErrorCode::DamagedDatabase, Text("its names are not text in UTF-8"), ask_again());
     });
+}
+
+void ExportFile::check_pages_of(Database& database) const
+{
+    const auto go_on = [&] { return !stop_.stop_requested(); };
+    const auto found = check_pages(database.sql(), PageCheck::Quick, go_on);
+    if (!found) check_stop();
+    if (found && !found->empty())
+        refuse_export(file_, ErrorCode::DamagedDatabase, Text("it is damaged ({0})", Text::escaped(*found)),
+                      ask_again());
+}
+
+void ExportFile::check_stop() const
+{
+    if (stop_.stop_requested()) throw Interrupted{Text("stopped while the file was checked; nothing was changed")};
 }
 
 void ExportFile::refuse_as_export(const Error& error)
@@ -94,18 +108,20 @@ void ExportFile::refuse_as_export(const Error& error)
     }
 }
 
-std::string ExportFile::identity() const
+const std::string& ExportFile::identity()
 {
+    if (!identity_.empty()) return identity_;
     std::ifstream in(file_, std::ios::binary);
     Hasher64 hash;
     uint64_t bytes = 0;
     std::vector<char> part(size_t{1} << 20);
     while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0) {
+        check_stop();
         const auto read = std::span(part).first(static_cast<size_t>(in.gcount()));
         hash.push(std::as_bytes(read));
         bytes += read.size();
     }
-    return std::to_string(bytes) + " " + std::to_string(hash.value());
+    return identity_ = std::to_string(bytes) + " " + std::to_string(hash.value());
 }
 
 ExportContents ExportContents::of(ExportFile& file)

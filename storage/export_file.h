@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "kernels/base/error.h"
@@ -22,14 +23,15 @@ class ExportFile {
 public:
     // Checks tables and pages before anything is read. Throws Error: NotFound (PAL-DOC-00, no such file), Failed
     // (PAL-DB-01 cannot be opened, 02 not an exported session, 03 damaged or cut off, 05 written by a newer
-    // version).
-    explicit ExportFile(const std::filesystem::path& file);
+    // version), and Interrupted when stopped, as identity() and import_session do.
+    explicit ExportFile(const std::filesystem::path& file, std::stop_token stop = {});
 
     const std::filesystem::path& file() const { return file_; }
+    const std::stop_token& stop() const { return stop_; }
     Database& database() { return *database_; }
     const SessionInfo& session() const { return session_; }
-    // Changes with every byte of the file. Reads all of it.
-    std::string identity() const;
+    // Changes with every byte of the file. Reads all of it the first time.
+    const std::string& identity();
 
     // Runs `work`, which reads the file. Errors about a database say what to do about a file of someone else
     // instead.
@@ -43,8 +45,12 @@ public:
 
 private:
     [[noreturn]] static void refuse_as_export(const Error& error);
+    void check_pages_of(Database& database) const;
+    void check_stop() const;
 
     std::filesystem::path file_;
+    std::stop_token stop_;
+    std::string identity_; // empty: not read yet
     std::unique_ptr<Database> database_;
     SessionInfo session_;
 };

@@ -636,7 +636,7 @@ void export_session(Database& database, int64_t session, const fs::path& file,
                     Text("it cannot be written"), Text("check the folder and its permissions"));
 }
 
-std::string import_session(Database& database, ExportFile& file, const ImportedAs& as, const std::stop_token& stop)
+std::string import_session(Database& database, ExportFile& file, const ImportedAs& as)
 {
     SessionInfo session = file.session();
     if (!as.name.empty()) session.name = as.name;
@@ -644,7 +644,7 @@ std::string import_session(Database& database, ExportFile& file, const ImportedA
         with_model(session.options,
                    as.model.empty() ? file_name(text_setting(session.options, model_key)) : as.model, as.identity);
     Conversations(database).check_name(session.name);
-    Transfer transfer(file.database(), database, session.id, Transfer::Kind::Import, stop);
+    Transfer transfer(file.database(), database, session.id, Transfer::Kind::Import, file.stop());
     try {
         ExportFile::guarded([&] { transfer.run(session, true); });
     } catch (...) {
@@ -657,8 +657,8 @@ std::string import_session(Database& database, ExportFile& file, const ImportedA
 std::string import_session(Database& database, const fs::path& file, const std::string& name,
                            const std::stop_token& stop)
 {
-    ExportFile from(file);
-    return import_session(database, from, {.name = name, .model = {}, .identity = {}}, stop);
+    ExportFile from(file, stop);
+    return import_session(database, from, {.name = name, .model = {}, .identity = {}});
 }
 
 std::optional<SessionInfo> imported_session(Database& database, const std::string& identity,

@@ -38,9 +38,8 @@ struct ImportedAs {
 // Imports the session of an exported file, with those of its documents that are not stored yet. Indexes these, and
 // takes their embeddings if they are about the same passages. Returns the session's name. Throws Error (Failed,
 // PAL-DOC-05, PAL-DB-03, PAL-SNAP-03) if anything in it does not match its checksum or cannot be, (Usage,
-// PAL-SESSION-02) if the name is taken, and Interrupted when stopped; in all cases nothing changes.
-std::string import_session(Database& database, ExportFile& file, const ImportedAs& as,
-                           const std::stop_token& stop = {});
+// PAL-SESSION-02) if the name is taken, and Interrupted when the file is stopped; in all cases nothing changes.
+std::string import_session(Database& database, ExportFile& file, const ImportedAs& as);
 // As this, and throws as ExportFile. `name`: as in ImportedAs.
 std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name,
                            const std::stop_token& stop = {});

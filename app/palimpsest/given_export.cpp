@@ -6,7 +6,6 @@
 #include "app/palimpsest/output.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
-#include "storage/export_file.h"
 #include "storage/session/model_choice.h"
 
 namespace palimpsest::app {
@@ -31,13 +30,13 @@ std::filesystem::path model_of(const CommonOptions& options)
 
 } // namespace
 
-storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
-                                        const CommonOptions& options, const std::stop_token& stop)
+storage::OpenedExport open_given_export(storage::Store& store, storage::ExportFile& file,
+                                        const std::string& session, const CommonOptions& options)
 {
-    return storage::open_export(store, file, session, model_of(options), stop);
+    return storage::open_export(store, file, session, model_of(options));
 }
 
-std::optional<storage::OpenedExport> export_opened_before(const std::string& database, const std::string& file,
+std::optional<storage::OpenedExport> export_opened_before(const std::string& database, storage::ExportFile& file,
                                                           const std::string& session, const CommonOptions& options)
 try {
     const auto store = storage::open_store(database, storage::Database::Access::Read);
@@ -59,13 +58,13 @@ void tell_import(const std::string& file, const storage::OpenedExport& opened, c
                         visible(session), visible(file)));
 }
 
-storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,
+storage::OpenedExport open_given_cache(storage::Store& store, storage::ExportFile& file, const std::string& session,
                                        const CommonOptions& options, Console& console)
 {
-    auto opened = open_given_export(store, file, session, options, console.stop);
+    auto opened = open_given_export(store, file, session, options);
     if (!opened.model) {
-        if (opened.is_new) tell_import(file, opened, opened.session.name, options.events, console);
-        const std::string name = printable(file);
+        if (opened.is_new) tell_import(file.file().string(), opened, opened.session.name, options.events, console);
+        const std::string name = printable(file.file().string());
         throw storage::is_only_text(
             opened,
             opened.has_settings

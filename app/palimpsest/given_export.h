@@ -2,12 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console.h"
+#include "storage/export_file.h"
 #include "storage/interrupted.h"
 #include "storage/session/exported_session.h"
 #include "storage/session/store.h"
@@ -19,16 +19,16 @@ namespace palimpsest::app {
 bool is_given_export(const std::vector<std::string>& files);
 
 // As open_export, with the model of --model if it was given. `session`: the name of --session; empty: none.
-storage::OpenedExport open_given_export(storage::Store& store, const std::string& file, const std::string& session,
-                                        const CommonOptions& options, const std::stop_token& stop);
+storage::OpenedExport open_given_export(storage::Store& store, storage::ExportFile& file,
+                                        const std::string& session, const CommonOptions& options);
 // As this, for commands that need its cache. Throws Error (Failed) as is_only_text if only its text can be used;
 // the session is imported then, which a note says.
-storage::OpenedExport open_given_cache(storage::Store& store, const std::string& file, const std::string& session,
+storage::OpenedExport open_given_cache(storage::Store& store, storage::ExportFile& file, const std::string& session,
                                        const CommonOptions& options, Console& console);
 // The session that was imported from the file before, if its model is on this machine. Opens the database for
 // reading only, and so does not wait for a process that writes to it. `database`: as for open_store. nullopt: there
 // is no such session, or the database cannot be read.
-std::optional<storage::OpenedExport> export_opened_before(const std::string& database, const std::string& file,
+std::optional<storage::OpenedExport> export_opened_before(const std::string& database, storage::ExportFile& file,
                                                           const std::string& session, const CommonOptions& options);
 // Notes that the file was imported, or that the session has gone on since it was.
 void tell_import(const std::string& file, const storage::OpenedExport& opened, const std::string& session,

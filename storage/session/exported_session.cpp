@@ -5,7 +5,6 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "kernels/base/printable.h"
-#include "storage/export_file.h"
 #include "storage/models/same_model.h"
 #include "storage/session/session_settings.h"
 #include "storage/session/session_stream.h"
@@ -74,22 +73,6 @@ bool has_gone_on(Store& store, const SessionInfo& session, ExportFile& exported)
     });
 }
 
-// As find_opened_export. One of this name without its cache is used all the same: the name is taken.
-std::optional<OpenedExport> find_opened(Store& store, ExportFile& exported, const std::string& identity,
-                                        const std::string& name, const fs::path& model)
-{
-    const auto found = imported_session(store.database, identity, name);
-    if (!found) return std::nullopt;
-    const bool has_lost_its_cache =
-        store.snapshots.of(found->id).empty() && ExportContents::of(exported).cache_bytes > 0;
-    if (has_lost_its_cache && name.empty()) return std::nullopt;
-    const auto settings = settings_of(*found);
-    return OpenedExport{.session = *found,
-                        .has_gone_on = has_gone_on(store, *found, exported),
-                        .has_settings = settings.has_value(),
-                        .model = settings ? model_for(store, *found, settings->model, model) : std::nullopt};
-}
-
 } // namespace
 
 bool needs_rounding(Store& store, const SessionInfo& session, SnapshotForm form)
@@ -119,33 +102,50 @@ void export_rounded(Store& store, const SessionInfo& session, const fs::path& fi
     export_session(store.database, session.id, file, ExportedState{state, form});
 }
 
-std::optional<OpenedExport> find_opened_export(Store& store, const fs::path& file, const std::string& name,
+ExportFile export_for(const fs::path& database, const fs::path& file, const std::stop_token& stop)
+{
+    std::error_code unknown;
+    if (fs::equivalent(file, database, unknown))
+        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(file.string()),
+                    Text("it is the database itself, not an exported session"), Text(Step::ExportSession));
+    return ExportFile(file, stop);
+}
+
+// One of this name without its cache is used all the same: the name is taken.
+std::optional<OpenedExport> find_opened_export(Store& store, ExportFile& file, const std::string& name,
                                                const fs::path& model)
 {
-    ExportFile exported(file);
-    return find_opened(store, exported, exported.identity(), name, model);
+    const auto found = imported_session(store.database, file.identity(), name);
+    if (!found) return std::nullopt;
+    const bool has_lost_its_cache =
+        store.snapshots.of(found->id).empty() && ExportContents::of(file).cache_bytes > 0;
+    if (has_lost_its_cache && name.empty()) return std::nullopt;
+    const auto settings = settings_of(*found);
+    return OpenedExport{.session = *found,
+                        .has_gone_on = has_gone_on(store, *found, file),
+                        .has_settings = settings.has_value(),
+                        .model = settings ? model_for(store, *found, settings->model, model) : std::nullopt};
 }
 
 OpenedExport open_export(Store& store, const fs::path& file, const std::string& name, const fs::path& model,
                          const std::stop_token& stop)
 {
-    std::error_code unknown;
-    if (fs::equivalent(file, store.database.file(), unknown))
-        throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(file.string()),
-                    Text("it is the database itself, not an exported session"), Text(Step::ExportSession));
-    ExportFile exported(file);
-    const std::string identity = exported.identity();
-    if (const auto found = find_opened(store, exported, identity, name, model)) return *found;
-    const auto settings = settings_of(exported.session());
+    ExportFile exported = export_for(store.database.file(), file, stop);
+    return open_export(store, exported, name, model);
+}
+
+OpenedExport open_export(Store& store, ExportFile& file, const std::string& name, const fs::path& model)
+{
+    if (const auto found = find_opened_export(store, file, name, model)) return *found;
+    const auto settings = settings_of(file.session());
     // A folder in the file is of another machine, or of someone who wants this one to look there.
     const auto place =
-        settings ? model_for(store, exported.session(), fs::path(settings->model).filename(), model) : std::nullopt;
+        settings ? model_for(store, file.session(), fs::path(settings->model).filename(), model) : std::nullopt;
     const std::string imported =
-        import_session(store.database, exported,
-                       {.name = name.empty() ? free_name(store.conversations, exported.session().name) : name,
+        import_session(store.database, file,
+                       {.name = name.empty() ? free_name(store.conversations, file.session().name) : name,
                         .model = place ? place->string() : "",
-                        .identity = identity},
-                       stop);
+                        .identity = file.identity()});
     return {.session = store.conversations.get(imported),
             .is_new = true,
             .has_settings = settings.has_value(),

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "storage/conversations.h"
+#include "storage/export_file.h"
 #include "storage/session/listener.h"
 #include "storage/session/session_context.h"
 #include "storage/session/store.h"
@@ -32,17 +33,24 @@ struct OpenedExport {
     std::optional<std::filesystem::path> model;
 };
 
+// The exported file, to be imported into `database`. Throws as ExportFile, and Error (Failed, PAL-DB-02) if it is
+// the database itself.
+ExportFile export_for(const std::filesystem::path& database, const std::filesystem::path& file,
+                      const std::stop_token& stop);
+
 // The session that was imported from the file before, if it is as it should be used: it has its cache, or the file
-// has none. `name`: only the one of this name; empty: any. `model`: as for open_export. Changes nothing, and throws
-// as open_export.
-std::optional<OpenedExport> find_opened_export(Store& store, const std::filesystem::path& file,
-                                               const std::string& name = {},
+// has none. `name`: only the one of this name; empty: any. `model`: as for open_export. Changes nothing. Throws as
+// the file does.
+std::optional<OpenedExport> find_opened_export(Store& store, ExportFile& file, const std::string& name = {},
                                                const std::filesystem::path& model = {});
 
 // Imports an exported file, or finds the session that was imported from it. One that has lost its cache since stays
 // as it is, and the file is imported again. `name`: empty: as in the file, with a
 // number if that name is taken. `model`: the file of the only model to be considered; empty: any on this machine.
-// Throws Error as ExportFile and import_session, and Interrupted when stopped; then nothing changes.
+// Throws as the file and import_session; then nothing changes.
+OpenedExport open_export(Store& store, ExportFile& file, const std::string& name = {},
+                         const std::filesystem::path& model = {});
+// As this, and throws as export_for.
 OpenedExport open_export(Store& store, const std::filesystem::path& file, const std::string& name = {},
                          const std::filesystem::path& model = {}, const std::stop_token& stop = {});
 

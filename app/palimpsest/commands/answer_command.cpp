@@ -101,10 +101,11 @@ void AnswerCommand::take_export(const std::string& file, Console& console)
     if (common_.no_save)
         throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::NoSave),
                     Text("an exported session is imported to be asked"), Text("leave out {0}", Setting::NoSave));
-    export_ = export_opened_before(database_, file, session_, common_);
+    storage::ExportFile exported = storage::export_for(storage::database_file(database_), file, console.stop);
+    export_ = export_opened_before(database_, exported, session_, common_);
     if (!export_) {
         const auto store = storage::open_store(database_, storage::Database::Access::Write, console.stop);
-        export_ = open_given_cache(*store, file, session_, common_, console);
+        export_ = open_given_cache(*store, exported, session_, common_, console);
     }
     export_file_ = file;
     session_ = export_->session.name;

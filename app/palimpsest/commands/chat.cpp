@@ -106,7 +106,8 @@ public:
         std::string name = session_;
         std::optional<storage::OpenedExport> opened;
         if (is_export) {
-            opened = open_given_cache(*store, file_, session_, common_, console);
+            storage::ExportFile exported = storage::export_for(store->database.file(), file_, console.stop);
+            opened = open_given_cache(*store, exported, session_, common_, console);
             name = opened->session.name;
         }
         if (name.empty()) name = file_.empty() ? today() : documents[0]->title();

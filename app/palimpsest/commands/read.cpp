@@ -203,12 +203,13 @@ private:
     {
         const bool is_there = store.conversations.find(session_).has_value();
         if (!is_there) store.conversations.check_name(session_);
+        storage::ExportFile exported = storage::export_for(store.database.file(), files_[0], console.stop);
         if (is_there)
-            if (const auto found = storage::find_opened_export(store, files_[0], session_)) {
+            if (const auto found = storage::find_opened_export(store, exported, session_)) {
                 tell_import(files_[0], *found, session_, common_.events, console);
                 return {nullptr, documents_of(store, *found)};
             }
-        const auto imported = open_given_export(store, files_[0], "", common_, console.stop);
+        const auto imported = open_given_export(store, exported, "", common_);
         try {
             if (imported.model && !is_there)
                 if (auto session = going_on(store, imported, listener, console)) return {std::move(session), {}};

@@ -152,7 +152,7 @@ private:
 
     // The database with the session NAME, or the exported file NAME, if no session has this name; then name_
     // becomes that of its session.
-    std::unique_ptr<Store> open_named()
+    std::unique_ptr<Store> open_named(const Console& console)
     {
         if (!storage::is_export(name_)) return open(Access::Read);
         try {
@@ -161,7 +161,7 @@ private:
         } catch (const Error&) {
             // There is no database, or a damaged one: the file needs none.
         }
-        const std::string file = std::exchange(name_, storage::ExportFile(name_).session().name);
+        const std::string file = std::exchange(name_, storage::ExportFile(name_, console.stop).session().name);
         return std::make_unique<Store>(file, Access::Immutable, storage::CheckLimit());
     }
 
@@ -206,7 +206,7 @@ private:
 
     void show(Console& console)
     {
-        const auto store = open_named();
+        const auto store = open_named(console);
         const SessionInfo info = store->conversations.get(name_);
         ordered_json result = {{"schema", "palimpsest.session-details/1"}};
         result.update(summary(*store, info));
@@ -371,7 +371,7 @@ private:
 
     void transcript(Console& console)
     {
-        const auto store = open_named();
+        const auto store = open_named(console);
         const auto transcript = storage::Transcript::of(*store, store->conversations.get(name_));
         if (file_.empty())
             return storage::write_transcript(transcript, transcript_format(), console.wording, console.out);
@@ -396,16 +396,16 @@ private:
     // Without --name, a session that was imported from the same file before is taken.
     storage::OpenedExport imported(Store& store, const Console& console) const
     {
-        const storage::ExportFile file(file_);
+        storage::ExportFile file = storage::export_for(store.database.file(), file_, console.stop);
         const bool is_taken = store.conversations.find(file.session().name).has_value();
         const bool is_there = storage::imported_session(store.database, file.identity()).has_value();
         const std::string name = name_.empty() && is_taken && !is_there ? file.session().name : name_;
-        return storage::open_export(store, file_, name, {}, console.stop);
+        return storage::open_export(store, file, name);
     }
 
     void verify(Console& console)
     {
-        const auto store = open_named();
+        const auto store = open_named(console);
         const auto [info, tokens] = storage::verified_session(*store, name_);
         if (json_)
             return write_json(console.out, {{"schema", "palimpsest.session-check/1"},

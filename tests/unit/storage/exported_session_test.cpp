@@ -181,14 +181,15 @@ TEST_CASE("a file is imported again where its session has lost its cache since")
     elsewhere.open("another");
     const auto first = open_export(elsewhere.store(), gift.file());
     elsewhere.store().snapshots.remove_all(first.session.id);
-    CHECK_FALSE(find_opened_export(elsewhere.store(), gift.file()));
+    ExportFile file(gift.file());
+    CHECK_FALSE(find_opened_export(elsewhere.store(), file));
     const auto second = open_export(elsewhere.store(), gift.file());
     CHECK(second.is_new);
     CHECK(second.session.id != first.session.id);
-    const auto third = find_opened_export(elsewhere.store(), gift.file());
+    const auto third = find_opened_export(elsewhere.store(), file);
     REQUIRE(third);
     CHECK(third->session.id == second.session.id);
-    CHECK(find_opened_export(elsewhere.store(), gift.file(), first.session.name)); // asked for by its name
+    CHECK(find_opened_export(elsewhere.store(), file, first.session.name)); // asked for by its name
     elsewhere.store().conversations.take_back(second.session);
     CHECK(elsewhere.store().library.list().size() == 1); // the first has it
 }
@@ -286,6 +287,18 @@ TEST_CASE("an import that is stopped at any time leaves nothing")
     }
     CHECK(stopped > 4);
     CHECK(rows("sessions") == 1);
+}
+
+TEST_CASE("the checks of an exported file can be stopped")
+{
+    Gift gift(options());
+    gift.write();
+    std::stop_source source;
+    ExportFile file(gift.file(), source.get_token());
+    source.request_stop();
+    CHECK_THROWS_AS(file.identity(), Interrupted);
+    CHECK_THROWS_AS(ExportFile(gift.file(), source.get_token()), Interrupted);
+    CHECK_THROWS_AS(open_export(gift.home().store(), gift.file(), "", {}, source.get_token()), Interrupted);
 }
 
 TEST_CASE("what is damaged at home and can be missed is not in the export, and names in it are text")
