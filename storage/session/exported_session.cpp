@@ -56,14 +56,6 @@ std::optional<fs::path> model_for(Store& store, const SessionInfo& session, cons
     return place ? place : model_of_others(store.conversations, session.model);
 }
 
-// nullopt: they cannot be read.
-std::optional<SessionSettings> settings_of(const SessionInfo& session)
-try {
-    return SessionSettings(session);
-} catch (const Error&) {
-    return std::nullopt;
-}
-
 // Whether the session holds another text than the file that it was imported from.
 bool has_gone_on(Store& store, const SessionInfo& session, ExportFile& exported)
 {
@@ -120,7 +112,7 @@ std::optional<OpenedExport> find_opened_export(Store& store, ExportFile& file, c
     const bool has_lost_its_cache =
         store.snapshots.of(found->id).empty() && ExportContents::of(file).cache_bytes > 0;
     if (has_lost_its_cache && name.empty()) return std::nullopt;
-    const auto settings = settings_of(*found);
+    const auto settings = readable_settings(*found);
     return OpenedExport{.session = *found,
                         .has_gone_on = has_gone_on(store, *found, file),
                         .has_settings = settings.has_value(),
@@ -137,7 +129,7 @@ OpenedExport open_export(Store& store, const fs::path& file, const std::string& 
 OpenedExport open_export(Store& store, ExportFile& file, const std::string& name, const fs::path& model)
 {
     if (const auto found = find_opened_export(store, file, name, model)) return *found;
-    const auto settings = settings_of(file.session());
+    const auto settings = readable_settings(file.session());
     // A folder in the file is of another machine, or of someone who wants this one to look there.
     const auto place =
         settings ? model_for(store, file.session(), fs::path(settings->model).filename(), model) : std::nullopt;

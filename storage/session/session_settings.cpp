@@ -52,6 +52,13 @@ try : all_(ordered_json::parse(info.options)) {
     unreadable(info.name);
 }
 
+std::optional<SessionSettings> readable_settings(const SessionInfo& info)
+try {
+    return SessionSettings(info);
+} catch (const Error&) {
+    return std::nullopt;
+}
+
 engine::SamplerOptions SessionSettings::sampling(const engine::SamplerOptions& own) const
 {
     engine::SamplerOptions sampling = own;

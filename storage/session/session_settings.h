@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/session/session.h"
@@ -44,6 +45,9 @@ struct SessionSettings {
 private:
     nlohmann::ordered_json all_;
 };
+
+// nullopt: they cannot be read.
+std::optional<SessionSettings> readable_settings(const SessionInfo& info);
 
 const char* name_of(engine::PositionMode positions);
 

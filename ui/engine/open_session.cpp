@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/base/printable.h"
+#include "storage/session/exported_session.h"
 #include "storage/session/scoped_value.h"
 #include "storage/session/session_settings.h"
 #include "ui/base/wording.h"
@@ -13,8 +14,13 @@ namespace {
 
 Error why_text_only(const storage::SessionInfo& session, const Error& model)
 {
+    const Text subject("session '{0}'", printable(session.name));
+    if (!storage::readable_settings(session))
+        return {ErrorKind::Failed, ErrorCode::DamagedDatabase, subject,
+                Text("only its text is here, for {0}", storage::settings_are_unreadable()),
+                Text("open its document in a new session")};
     return {
-        ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, Text("session '{0}'", printable(session.name)),
+        ErrorKind::Failed, ErrorCode::IncompatibleSnapshot, subject,
         Text("only its text is here, for its model {0} cannot be used: {1}, {2}", printable(session.model_name),
              model.subject(), model.text()),
         Text("put the file of the model back and open the session again, or open its document in a new session")};
@@ -60,7 +66,8 @@ QString OpenSession::name() const
 
 std::string OpenSession::compute() const
 {
-    if (text_only_) return storage::SessionSettings(text_only_->session).compute;
+    const auto settings = text_only_ ? storage::readable_settings(text_only_->session) : std::nullopt;
+    if (settings) return settings->compute;
     return session_ ? model_.compute() : LoadedModel::default_compute();
 }
 

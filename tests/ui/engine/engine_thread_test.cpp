@@ -2,6 +2,7 @@
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
+#include <SQLiteCpp/Database.h>
 #include <cstdlib>
 #include <sstream>
 
@@ -207,6 +208,18 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     QCOMPARE(failure(), QString());
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QCOMPARE(facts()->text_only, QString());
+    engine_->close_session();
+    SQLite::Database(file.toStdString(), SQLite::OPEN_READWRITE).exec("UPDATE sessions SET options = 'no json'");
+    engine_->open_export(file); // as text: its settings cannot be read
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QVERIFY2(facts()->text_only.contains(QStringLiteral("only its text is here, for its settings cannot be read")),
+             qPrintable(facts()->text_only));
+    QVERIFY(!facts()->documents.empty());
+    engine_->load_model({.device = QStringLiteral("cpu")}); // the session stays open
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QVERIFY(!facts()->text_only.isEmpty());
     engine_->close_session();
     engine_->open_export(book()); // not an export: nothing changes
     QVERIFY(wait_until_idle());
