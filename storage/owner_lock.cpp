@@ -1,4 +1,5 @@
 #include "storage/owner_lock.h"
+#include "storage/owner.h"
 
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,13 @@ std::string holder(int descriptor)
     char text[32] = {};
     const ssize_t count = pread(descriptor, text, sizeof text - 1, 0);
     return count > 0 ? std::string(text, strcspn(text, "\n")) : "unknown";
+}
+
+[[noreturn]] void refuse_owned_by(const std::string& process)
+{
+    throw Error(ErrorKind::Busy, ErrorCode::BusyDatabase, Text("sessions"),
+                Text("they are open for writing in another Palimpsest (process {0})", printable(process)),
+                Text("close it, or {0}", Step::ChooseDatabase));
 }
 
 void sign(int descriptor)
@@ -67,9 +75,7 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
         }
         const std::string process = holder(descriptor_);
         close(descriptor_);
-        throw Error(ErrorKind::Busy, ErrorCode::BusyDatabase, Text("sessions"),
-                    Text("they are open for writing in another Palimpsest (process {0})", printable(process)),
-                    Text("close it, or {0}", Step::ChooseDatabase));
+        refuse_owned_by(process);
     }
     struct stat status {};
     left_behind_ = fstat(descriptor_, &status) == 0 && status.st_size > 0;
@@ -85,6 +91,22 @@ void OwnerLock::mark_clean_shutdown()
 OwnerLock::~OwnerLock()
 {
     close(descriptor_);
+}
+
+std::optional<std::string> owner_of(const std::filesystem::path& database)
+{
+    const std::string file = database.string() + ".lock";
+    const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) return std::nullopt;
+    const bool is_owned = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const auto owner = is_owned ? std::optional(holder(descriptor)) : std::nullopt;
+    close(descriptor);
+    return owner;
+}
+
+void require_no_owner(const std::filesystem::path& database)
+{
+    if (const auto process = owner_of(database)) refuse_owned_by(*process);
 }
 
 } // namespace palimpsest::storage

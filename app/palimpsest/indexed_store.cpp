@@ -1,6 +1,8 @@
 #include "app/palimpsest/indexed_store.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/printable.h"
+#include "storage/owner.h"
 #include "storage/session/document_indexing.h"
 
 namespace palimpsest::app {
@@ -27,6 +29,14 @@ void prepare(Store& store, const Documents& searched, PassageEncoder* encoder, s
 
 } // namespace
 
+std::unique_ptr<Store> open_to_write(const std::string& file, storage::Listener& listener)
+{
+    if (const auto process = storage::owner_of(storage::database_file(file)))
+        listener.note(Text("waiting for another Palimpsest (process {0}), which is writing the sessions",
+                           printable(*process)));
+    return open_store(file, Access::Write, listener.stop());
+}
+
 std::unique_ptr<Store> open_indexed_store(const std::string& file, const SearchedDocuments& documents,
                                           PassageEncoder* encoder, storage::Listener& listener)
 {
@@ -34,7 +44,7 @@ std::unique_ptr<Store> open_indexed_store(const std::string& file, const Searche
     if (is_ready(*store, documents(*store), encoder)) return store;
     store.reset();
     try {
-        store = open_store(file, Access::Write, listener.stop());
+        store = open_to_write(file, listener);
         prepare(*store, documents(*store), encoder, listener);
         store.reset();
         return open_store(file, Access::Read, listener.stop());

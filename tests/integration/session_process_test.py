@@ -595,15 +595,48 @@ class StoredSessionTest(SessionTest):
         self.run_command("sessions", "export", "one", exported)
         elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
         self.run_command("sessions", "import", exported, *elsewhere)
+        owner = self.owner_of(*elsewhere)
+        self.run_command("ask", exported, "who?", "--model", MODEL, "--max-tokens", "4", *elsewhere)
+        self.assertIsNone(owner.poll())
+        owner.communicate(timeout=PATIENCE)
+        self.assertEqual(owner.returncode, 0)
+
+    def owner_of(self, *elsewhere):
+        """A chat that writes the database until its input ends."""
         owner = self.start("chat", "--session", "two", *SMALL, *elsewhere, "--max-tokens", "8", "--events")
         owner.stdin.write(b"hello\n")
         owner.stdin.flush()
         while json.loads(owner.stderr.readline())["event"] != "checkpoint":
             pass
-        self.run_command("ask", exported, "who?", "--model", MODEL, "--max-tokens", "4", *elsewhere)
+        return owner
+
+    def test_a_question_to_an_export_without_a_cache_says_at_once_that_nothing_is_kept_while_another_writes(self):
+        self.export()
+        self.run_command("sessions", "strip", "one")
+        bare = os.path.join(self.folder, "bare.palimpsest")
+        self.run_command("sessions", "export", "one", bare)
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        self.run_command("sessions", "import", bare, *elsewhere)
+        owner = self.owner_of(*elsewhere)
+        asked = self.run_command("ask", bare, "who?", "--reread", "never", "--max-tokens", "4", *elsewhere)
+        self.assertIn(b"note: its text is read for this answer only, because what is read cannot be saved: sessions: they are "
+                      b"open for writing in another Palimpsest (process %d)" % owner.pid, asked.stderr)
         self.assertIsNone(owner.poll())
         owner.communicate(timeout=PATIENCE)
-        self.assertEqual(owner.returncode, 0)
+        self.assertEqual(self.document("sessions", "show", "one", *elsewhere)["states"], [])
+        told = self.document("ask", bare, "who?", "--reread", "never", "--max-tokens", "4", *elsewhere)
+        self.assertGreater(told["tokens_fed_again"], 0)
+        self.assertEqual(len(self.document("sessions", "show", "one", *elsewhere)["states"]), 1)
+
+    def test_a_question_to_an_export_that_must_be_imported_says_at_once_for_whom_it_waits(self):
+        gift, _ = self.export()
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        owner = self.owner_of(*elsewhere)
+        asked = self.start("ask", gift, "who?", "--max-tokens", "4", *elsewhere)
+        self.assertEqual(asked.stderr.readline(), b"note: waiting for another Palimpsest (process %d), which is writing the "
+                                                  b"sessions\n" % owner.pid)
+        owner.communicate(timeout=PATIENCE)
+        asked.communicate(timeout=PATIENCE)
 
     def test_an_export_is_shown_beside_a_damaged_database(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")

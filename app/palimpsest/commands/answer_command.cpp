@@ -5,10 +5,12 @@
 
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/given_export.h"
+#include "app/palimpsest/indexed_store.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/error.h"
 #include "storage/clock.h"
+#include "storage/owner.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/encoded_import.h"
 #include "storage/session/listener.h"
@@ -104,7 +106,7 @@ void AnswerCommand::take_export(const std::string& file, Console& console)
     storage::ExportFile exported = storage::export_for(storage::database_file(database_), file, console.stop);
     export_ = export_opened_before(database_, exported, session_, common_);
     if (!export_) {
-        const auto store = storage::open_store(database_, storage::Database::Access::Write, console.stop);
+        const auto store = open_to_write(database_, *listener_);
         export_ = open_given_cache(*store, exported, session_, common_, console);
     }
     export_file_ = file;
@@ -149,6 +151,7 @@ try {
     const auto waiting = static_cast<uint64_t>(stream.last_document() ? 0 : chunk - 1);
     const uint64_t before = saved.empty() ? 0 : saved.front().tokens_seen;
     if (before > 0 && before + waiting >= stream.tokens()) return;
+    storage::require_no_owner(store_->database.file());
     const auto writer = storage::open_store(database_, storage::Database::Access::Write, console.stop);
     StoredOptions kept = options;
     kept.read_only = false;
@@ -163,7 +166,9 @@ try {
     const ErrorCode code = error.code();
     if (code != ErrorCode::BusyDatabase && code != ErrorCode::DiskFull && code != ErrorCode::InaccessibleDatabase)
         throw;
-    options.recompute = true; // it is fed for this question only
+    listener_->note(Text("its text is read for this answer only, because what is read cannot be saved: {0}",
+                         sentence_of(error)));
+    options.recompute = true;
 }
 
 void AnswerCommand::warn(Console& console) const

@@ -58,6 +58,7 @@ protected:
     void load(Console& console);
     // Imports an exported session that is given as the only document, and makes it the session of --session. If
     // open_stored refuses it, it is removed again. Throws Error as open_given_cache, and Usage with --no-save.
+    // REQUIRES: listener_.
     void take_export(const std::string& file, Console& console);
     // The session of --session, in what `store` opens; without it, one that nothing else names. `options`: what the
     // shared options do not say. REQUIRES: listener_.
@@ -105,8 +106,9 @@ protected:
     std::unique_ptr<storage::StoredSession> stored_; // set with --session
 
 private:
-    // Feeds the text of an exported session without a cache, and saves its state; feeds nothing while another
-    // process writes to the database. Gives `options` the model that it has loaded.
+    // Feeds the text of an exported session without a cache, and saves its state. While another process writes to
+    // the database, feeds nothing, says so at once and lets the text be fed for this answer only. Gives `options`
+    // the model that it has loaded.
     void keep_what_is_fed(storage::StoredOptions& options, Console& console);
     void warn(Console& console) const;
     std::unique_ptr<engine::Session> start(const storage::Documents& documents, const std::string& question);

@@ -81,11 +81,11 @@ public:
     {
         const bool is_export = is_given_export(files_);
         check_options(is_export);
+        listener_.emplace(console, common_.events);
         if (is_export) {
             take_export(files_[0], console);
             files_.clear();
         }
-        listener_.emplace(console, common_.events);
         Documents documents = open_documents(files_, console.in, console.stop);
         if (session_.empty() && (no_notes_ || question_last_)) load(console);
         ordered_json all = ordered_json::array();

@@ -1,13 +1,15 @@
 // The database file: who may open it, what it refuses, and what it stores of documents and conversations
-// (docs/validation.md, P17, Q1, Q13 and Q15).
+// (docs/validation.md, P15, P17, Q1, Q13 and Q15).
 #include <fstream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/document_import.h"
 #include "storage/hash.h"
 #include "storage/library.h"
+#include "storage/owner.h"
 #include "storage/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
@@ -48,6 +50,21 @@ TEST_CASE("only the user can read the database and its folder (Q13)")
     database.close();
     chmod(database.file().c_str(), 0666);
     CHECK(refusal([&] { Database(database.file(), Database::Access::Write); }) == "PAL-DB-01");
+}
+
+TEST_CASE("the owner of a database is known at once, and asking changes nothing (P15)")
+{
+    ScratchDatabase database;
+    CHECK(owner_of(database.file()) == std::to_string(getpid()));
+    CHECK(refusal([&] { require_no_owner(database.file()); }) == "PAL-DB-07");
+    database.close();
+    CHECK_FALSE(owner_of(database.file()));
+    require_no_owner(database.file());
+    CHECK_FALSE(owner_of(database.file().parent_path() / "nothing.db"));
+    const std::string lock = database.file().string() + ".lock";
+    write_file(lock, "7\n"); // of an owner that was killed
+    CHECK_FALSE(owner_of(database.file()));
+    CHECK(std::filesystem::file_size(lock) == 2);
 }
 
 TEST_CASE("files of other programs are refused and not changed (Q1)")
