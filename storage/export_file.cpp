@@ -124,23 +124,21 @@ const std::string& ExportFile::identity()
     return identity_ = std::to_string(bytes) + " " + std::to_string(hash.value());
 }
 
-ExportContents ExportContents::of(ExportFile& file)
+ExportContents ExportContents::of(Database& database, const SessionInfo& session)
 {
-    Database& database = file.database();
     const auto number = [&](const char* sql) {
         return database.guarded([&] { return static_cast<uint64_t>(database.sql().execAndGet(sql).getInt64()); });
     };
-    std::error_code unknown;
-    const auto states = Snapshots(database).of(file.session().id);
+    const auto states = Snapshots(database).of(session.id);
     return {.documents = number("SELECT count(*) FROM documents"),
             .tokens = number("SELECT coalesce(sum(tokens), 0) FROM documents"),
             .notes = number("SELECT count(*) FROM notes"),
             .messages = number("SELECT count(*) FROM messages"),
             .cache_bytes = states.empty() ? 0 : states.front().bytes,
             .form = states.empty() ? SnapshotForm::Exact : states.front().form,
-            .bytes = fs::file_size(file.file(), unknown),
-            .session = file.session().name,
-            .model = file.session().model_name};
+            .bytes = database.file_bytes(),
+            .session = session.name,
+            .model = session.model_name};
 }
 
 } // namespace palimpsest::storage

@@ -60,10 +60,10 @@ struct ExportContents {
     uint64_t documents = 0, tokens = 0, notes = 0, messages = 0; // tokens: of the documents
     uint64_t cache_bytes = 0;                                    // of the newest checkpoint; 0: there is none
     SnapshotForm form = SnapshotForm::Exact;                     // of it
-    uint64_t bytes = 0;                                          // of the file
+    uint64_t bytes = 0;                                          // of the database
     std::string session{}, model{};                              // names
 
-    static ExportContents of(ExportFile& file);
+    static ExportContents of(Database& database, const SessionInfo& session);
 };
 
 } // namespace palimpsest::storage

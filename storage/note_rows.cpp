@@ -46,10 +46,11 @@ size_t count_damaged_notes(Database& database, int64_t session)
     return damaged_notes(database, session).size();
 }
 
-void remove_damaged_notes(Database& database, int64_t session)
+size_t remove_damaged_notes(Database& database, int64_t session)
 {
+    const auto damaged = damaged_notes(database, session);
     database.in_transaction([&] {
-        for (const auto& [document, first_token] : damaged_notes(database, session)) {
+        for (const auto& [document, first_token] : damaged) {
             auto remove = database.statement("DELETE FROM notes WHERE session = ? AND document = ? AND "
                                              "first_token = ?");
             remove.bind(1, session);
@@ -58,6 +59,7 @@ void remove_damaged_notes(Database& database, int64_t session)
             remove.exec();
         }
     });
+    return damaged.size();
 }
 
 } // namespace palimpsest::storage

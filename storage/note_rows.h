@@ -15,6 +15,6 @@ int64_t hash_of_note(std::span<const uint64_t> numbers, const std::string& text,
 
 // Rows of a session that do not match their checksums. Both read all of its rows.
 size_t count_damaged_notes(Database& database, int64_t session);
-void remove_damaged_notes(Database& database, int64_t session);
+size_t remove_damaged_notes(Database& database, int64_t session); // returns how many
 
 } // namespace palimpsest::storage

@@ -173,15 +173,17 @@ size_t Provenances::count_left_out(int64_t session, uint64_t stream_tokens)
     return read(session, stream_tokens).left_out.size();
 }
 
-void Provenances::remove_left_out(int64_t session, uint64_t stream_tokens)
+size_t Provenances::remove_left_out(int64_t session, uint64_t stream_tokens)
 {
+    const auto damaged = read(session, stream_tokens).left_out;
     db_.in_transaction([&] {
-        for (const int64_t answer : read(session, stream_tokens).left_out) {
+        for (const int64_t answer : damaged) {
             auto remove = db_.statement("DELETE FROM provenance WHERE message = ?");
             remove.bind(1, answer);
             remove.exec();
         }
     });
+    return damaged.size();
 }
 
 } // namespace palimpsest::storage

@@ -59,7 +59,7 @@ public:
     // By answer. A row that is damaged, too large, or impossible (tokens beyond the session's stream) is left out.
     std::map<int64_t, Provenance> of(int64_t session, uint64_t stream_tokens);
     size_t count_left_out(int64_t session, uint64_t stream_tokens);
-    void remove_left_out(int64_t session, uint64_t stream_tokens);
+    size_t remove_left_out(int64_t session, uint64_t stream_tokens); // returns how many
 
 private:
     struct Read {

@@ -54,7 +54,7 @@ void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& 
 [[noreturn]] void refuse_damaged_rows(const Text& what)
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"), what,
-                Text("the database it comes from is damaged"));
+                Text(Step::RescueSessions)); // an import says what to do about a file instead
 }
 
 int64_t other(const RowIds& ids, int64_t id)
@@ -107,7 +107,7 @@ private:
     void copy_all(const SessionInfo& info, bool with_states)
     {
         if (with_states) snapshots_to_copy_ = wanted_snapshots();
-        if (is_import_) check_all();
+        is_import_ ? check_all() : check_rows();
         copy_documents();
         copy_blocks();
         check_stop();
@@ -215,11 +215,7 @@ private:
     // that are damaged, and its names are text.
     void check_all()
     {
-        refuse_impossible_rows();
-        Conversations conversations(from_);
-        conversations.fade_record(session_);
-        for (const Message& message : conversations.messages(session_))
-            if (message.damaged) refuse_damaged_rows(Text("message {0} does not match its checksum", message.id));
+        check_rows();
         for (const int64_t snapshot : snapshots_to_copy_) {
             check_stop();
             Snapshots(from_).verify(snapshot);
@@ -232,9 +228,19 @@ private:
         }
         if (const size_t damaged = count_damaged_notes(from_, session_))
             refuse_damaged_rows(Text("damaged notes: {0}", damaged));
-        const uint64_t tokens = tokens_of(conversations.stream(session_));
+        const uint64_t tokens = tokens_of(Conversations(from_).stream(session_));
         if (const size_t answers = Provenances(from_).count_left_out(session_, tokens))
             refuse_damaged_rows(Text("answers whose stored sources are damaged: {0}", answers));
+    }
+
+    // What an import refuses, and an export cannot leave out.
+    void check_rows()
+    {
+        refuse_impossible_rows();
+        Conversations conversations(from_);
+        conversations.fade_record(session_);
+        for (const Message& message : conversations.messages(session_))
+            if (message.damaged) refuse_damaged_rows(Text("message {0} does not match its checksum", message.id));
     }
 
     // A section or a page may begin where the text ends.
@@ -572,31 +578,69 @@ std::string as_utf8(const std::string& text)
     return valid;
 }
 
-// Removes the folders of sources, which are private and mean nothing on another machine. Replaces invalid UTF-8 in
-// names of files and in titles.
-void clean_names(Database& database)
+// Folders of sources are private and mean nothing on another machine.
+void remove_folders(Database& database)
 {
     database.transaction([&] {
-        auto query = database.statement("SELECT id, source, title FROM documents");
+        auto query = database.statement("SELECT id, source FROM documents");
         while (query.executeStep()) {
-            auto change = database.statement("UPDATE documents SET source = ?, title = ? WHERE id = ?");
-            change.bind(1, as_utf8(file_name(query.getColumn(1).getString())));
-            change.bind(2, as_utf8(query.getColumn(2).getString()));
-            change.bind(3, query.getColumn(0).getInt64());
+            auto change = database.statement("UPDATE documents SET source = ? WHERE id = ?");
+            change.bind(1, file_name(query.getColumn(1).getString()));
+            change.bind(2, query.getColumn(0).getInt64());
             change.exec();
         }
     });
 }
 
-// Notes can be written again, and an answer is whole without its sources.
-void leave_out_damaged(Database& database, int64_t session)
+// A column of names, which an import refuses if they are not UTF-8.
+struct NameColumn {
+    const char* select; // rows with their names
+    const char* change;
+};
+constexpr NameColumn name_columns[] = {
+    {"SELECT rowid, name FROM sessions", "UPDATE sessions SET name = ? WHERE rowid = ?"},
+    {"SELECT rowid, model_name FROM sessions", "UPDATE sessions SET model_name = ? WHERE rowid = ?"},
+    {"SELECT rowid, title FROM documents", "UPDATE documents SET title = ? WHERE rowid = ?"},
+    {"SELECT rowid, source FROM documents", "UPDATE documents SET source = ? WHERE rowid = ?"},
+    {"SELECT rowid, title FROM sections", "UPDATE sections SET title = ? WHERE rowid = ?"},
+    {"SELECT rowid, label FROM pages", "UPDATE pages SET label = ? WHERE rowid = ?"},
+    {"SELECT rowid, format FROM metadata", "UPDATE metadata SET format = ? WHERE rowid = ?"},
+    {"SELECT rowid, author FROM metadata", "UPDATE metadata SET author = ? WHERE rowid = ?"},
+    {"SELECT rowid, language FROM metadata", "UPDATE metadata SET language = ? WHERE rowid = ?"},
+};
+
+// Replaces what is not UTF-8. Returns the number of names that were changed.
+size_t mend_names(Database& database)
 {
-    remove_damaged_notes(database, session);
-    Provenances(database).remove_left_out(session, tokens_of(Conversations(database).stream(session)));
+    size_t mended = 0;
+    database.transaction([&] {
+        for (const NameColumn& names : name_columns) {
+            auto query = database.statement(names.select);
+            while (query.executeStep()) {
+                const std::string name = query.getColumn(1).getString();
+                if (engine::is_valid_utf8(name)) continue;
+                auto change = database.statement(names.change);
+                change.bind(1, as_utf8(name));
+                change.bind(2, query.getColumn(0).getInt64());
+                change.exec();
+                ++mended;
+            }
+        }
+    });
+    return mended;
 }
 
-void write_export(Database& database, const SessionInfo& session, const fs::path& file,
-                  const std::optional<ExportedState>& state)
+// Notes can be written again, and an answer is whole without its sources.
+ExportLosses leave_out_damaged(Database& database, int64_t session)
+{
+    const uint64_t tokens = tokens_of(Conversations(database).stream(session));
+    return {.notes = remove_damaged_notes(database, session),
+            .sources = Provenances(database).remove_left_out(session, tokens),
+            .names = mend_names(database)};
+}
+
+WrittenExport write_export(Database& database, const SessionInfo& session, const fs::path& file,
+                           const std::optional<ExportedState>& state)
 {
     Database to(file, Database::Access::Write);
     SessionInfo exported = session;
@@ -604,9 +648,11 @@ void write_export(Database& database, const SessionInfo& session, const fs::path
     if (state) exported.options = with_form(exported.options, state->form);
     const int64_t made = Transfer(database, to, session.id, Transfer::Kind::Export).run(exported, !state);
     if (state) Snapshots(to).save(made, state->state, {}, state->form);
-    leave_out_damaged(to, made);
-    clean_names(to);
+    remove_folders(to);
+    WrittenExport written{.holds = {}, .losses = leave_out_damaged(to, made)};
     to.guarded([&] { to.sql().exec("PRAGMA journal_mode = DELETE"); }); // one file, readable anywhere
+    written.holds = ExportContents::of(to, session_of(to, made));
+    return written;
 }
 
 } // namespace
@@ -620,20 +666,35 @@ void require_absent(const fs::path& file)
                     Text("it is there already"), Text("give a new file's name"));
 }
 
-void export_session(Database& database, int64_t session, const fs::path& file,
-                    const std::optional<ExportedState>& state)
+std::vector<Text> ExportLosses::sentences() const
+{
+    std::vector<Text> all;
+    if (notes > 0) all.emplace_back("damaged notes that were left out of the file: {0}", notes);
+    if (sources > 0) all.emplace_back("answers whose damaged sources were left out of the file: {0}", sources);
+    if (names > 0)
+        all.emplace_back("titles and names in which characters that are not UTF-8 were replaced in the file: {0}",
+                         names);
+    return all;
+}
+
+WrittenExport export_session(Database& database, int64_t session, const fs::path& file,
+                             const std::optional<ExportedState>& state)
 {
     require_absent(file);
     const SessionInfo info = session_of(database, session);
     const PartFile part(file);
+    WrittenExport written;
     try {
-        write_export(database, info, part.database(), state);
+        written = write_export(database, info, part.database(), state);
     } catch (const Error& error) {
         throw with_file_name(error, part.database(), file);
     }
     if (part.finish(part.database()))
         throw Error(ErrorKind::Failed, ErrorCode::InaccessibleFile, Text::escaped(file.string()),
                     Text("it cannot be written"), Text("check the folder and its permissions"));
+    std::error_code unknown;
+    written.holds.bytes = fs::file_size(file, unknown);
+    return written;
 }
 
 std::string import_session(Database& database, ExportFile& file, const ImportedAs& as)

@@ -5,8 +5,10 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "engine/session/session_state.h"
+#include "kernels/base/text.h"
 #include "storage/database.h"
 #include "storage/export_file.h"
 #include "storage/snapshot_form.h"
@@ -22,11 +24,26 @@ struct ExportedState {
     SnapshotForm form = SnapshotForm::Exact; // its rows should be rounded to it
 };
 
+// What of a session was damaged, and so is not in its exported file as it was.
+struct ExportLosses {
+    size_t notes = 0;   // left out
+    size_t sources = 0; // of answers, left out
+    size_t names = 0;   // titles and names with characters that are not UTF-8, which were replaced
+
+    std::vector<Text> sentences() const; // one for each kind of loss, for the user
+};
+
+struct WrittenExport {
+    ExportContents holds;
+    ExportLosses losses{};
+};
+
 // Writes text, messages with their provenance, checkpoints, pins, notes, the fade record and the embeddings of
 // passages; of files only their names, not where they are. Of a session without messages, the newest checkpoint is
-// enough. Throws Error as require_absent does. A failure leaves no file behind.
-void export_session(Database& database, int64_t session, const std::filesystem::path& file,
-                    const std::optional<ExportedState>& state = std::nullopt);
+// enough. What it writes can be imported. Throws Error as require_absent does, and (Failed, PAL-DB-03, PAL-DOC-05,
+// PAL-SNAP-03) if something is damaged that it cannot leave out. A failure leaves no file behind.
+WrittenExport export_session(Database& database, int64_t session, const std::filesystem::path& file,
+                             const std::optional<ExportedState>& state = std::nullopt);
 
 // How an imported session is stored. Empty: as it is in the file.
 struct ImportedAs {

@@ -9,7 +9,6 @@
 #include "storage/session/session_settings.h"
 #include "storage/session/session_stream.h"
 #include "storage/session/stored_session.h"
-#include "storage/transfer.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -73,8 +72,8 @@ bool needs_rounding(Store& store, const SessionInfo& session, SnapshotForm form)
     return !states.empty() && states.front().form < form;
 }
 
-void export_rounded(Store& store, const SessionInfo& session, const fs::path& file, SnapshotForm form,
-                    const StoredOptions& options, Listener& listener)
+WrittenExport export_rounded(Store& store, const SessionInfo& session, const fs::path& file, SnapshotForm form,
+                             const StoredOptions& options, Listener& listener)
 {
     require_absent(file);
     engine::SessionState state;
@@ -91,7 +90,7 @@ void export_rounded(Store& store, const SessionInfo& session, const fs::path& fi
                          format_bytes(store.snapshots.of(session.id).front().bytes), std::string(name_of(form))));
         state = stored.session().state(rounding_of(form, type, head_dim));
     }
-    export_session(store.database, session.id, file, ExportedState{state, form});
+    return export_session(store.database, session.id, file, ExportedState{state, form});
 }
 
 ExportFile export_for(const fs::path& database, const fs::path& file, const std::stop_token& stop)
@@ -109,8 +108,8 @@ std::optional<OpenedExport> find_opened_export(Store& store, ExportFile& file, c
 {
     const auto found = imported_session(store.database, file.identity(), name);
     if (!found) return std::nullopt;
-    const bool has_lost_its_cache =
-        store.snapshots.of(found->id).empty() && ExportContents::of(file).cache_bytes > 0;
+    const bool has_lost_its_cache = store.snapshots.of(found->id).empty() &&
+                                    ExportContents::of(file.database(), file.session()).cache_bytes > 0;
     if (has_lost_its_cache && name.empty()) return std::nullopt;
     const auto settings = readable_settings(*found);
     return OpenedExport{.session = *found,

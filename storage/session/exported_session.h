@@ -12,6 +12,7 @@
 #include "storage/session/session_context.h"
 #include "storage/session/store.h"
 #include "storage/snapshot_form.h"
+#include "storage/transfer.h"
 
 namespace palimpsest::storage {
 
@@ -21,8 +22,8 @@ bool needs_rounding(Store& store, const SessionInfo& session, SnapshotForm form)
 // As export_session, with one checkpoint in this form. Loads the model, and computes what the stream has beyond the
 // newest checkpoint; what is stored stays as it is. Tells the listener that it is rounded, or why not. Throws Error
 // as StoredSession does when it is opened, too. REQUIRES: needs_rounding.
-void export_rounded(Store& store, const SessionInfo& session, const std::filesystem::path& file, SnapshotForm form,
-                    const StoredOptions& options, Listener& listener);
+WrittenExport export_rounded(Store& store, const SessionInfo& session, const std::filesystem::path& file,
+                             SnapshotForm form, const StoredOptions& options, Listener& listener);
 
 struct OpenedExport {
     SessionInfo session;      // as it is stored here

@@ -638,6 +638,23 @@ class StoredSessionTest(SessionTest):
         owner.communicate(timeout=PATIENCE)
         asked.communicate(timeout=PATIENCE)
 
+    def test_an_export_says_how_many_damaged_notes_and_names_it_does_not_have_as_they_were(self):
+        self.export()
+        with sqlite3.connect(self.database) as database:
+            database.execute("INSERT INTO sections(document, idx, title, first_token, first_byte) SELECT id, 99, "
+                             "CAST(X'62FF' AS TEXT), 0, 0 FROM documents")
+            database.execute("INSERT INTO notes(session, document, first_token, end_token, first_byte, end_byte, section, "
+                             "origin, repeats, text, refused, tokens, seconds, hash) SELECT sessions.id, documents.id, 0, 1, 0, "
+                             "1, -1, 0, 0, 'x', '', 1, 0, 1 FROM sessions, documents")
+        gift = os.path.join(self.folder, "second")
+        told = self.run_command("sessions", "export", "one", gift).stderr
+        self.assertIn(b"note: damaged notes that were left out of the file: 1\n", told)
+        self.assertIn(b"note: titles and names in which characters that are not UTF-8 were replaced in the file: 1\n", told)
+        third = self.document("sessions", "export", "one", os.path.join(self.folder, "third"))
+        self.assertEqual([third[name] for name in ("notes", "damaged_notes", "damaged_sources", "mended_names")], [0, 1, 0, 1])
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        self.assertEqual(self.document("sessions", "import", gift, *elsewhere)["name"], "one")
+
     def test_an_export_is_shown_beside_a_damaged_database(self):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "4", stdin=b"hello\n")
         exported = os.path.join(self.folder, "one.palimpsest")
@@ -795,11 +812,7 @@ class StoredSessionTest(SessionTest):
 
     def test_one_process_writes_while_others_read(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
-        owner = self.start("chat", "--session", "two", *SMALL, "--max-tokens", "8", "--events")
-        owner.stdin.write(b"hello\n")
-        owner.stdin.flush()
-        while json.loads(owner.stderr.readline())["event"] != "checkpoint":
-            pass
+        owner = self.owner_of()
         sentence = self.fails(5, "PAL-DB-07", "read", self.book, "--session", "three", *SMALL)
         self.assertIsNone(owner.poll())  # the second writer gave up before the owner ended
         self.assertIn("process %d" % owner.pid, sentence)

@@ -30,15 +30,18 @@ void LibraryCommands::export_session(const QString& name, const QString& file)
     save_if_open(name);
     storage::Store& store = database_.store();
     const storage::SessionInfo session = store.conversations.get(name.toStdString());
+    QString sentence = EngineThread::tr("“%1” was exported to %2.").arg(name, file);
     if (const auto format = storage::transcript_format_of(file.toStdString())) {
         storage::require_absent(file.toStdString());
         const auto transcript = storage::Transcript::of(store, session);
         write_file(
             file, [&](std::ostream& out) { storage::write_transcript(transcript, *format, WindowWording(), out); });
     } else {
-        storage::export_session(store.database, session.id, file.toStdString());
+        const auto written = storage::export_session(store.database, session.id, file.toStdString());
+        for (const Text& loss : written.losses.sentences())
+            sentence += QLatin1Char('\n') + shown(loss);
     }
-    Q_EMIT owner_.noted(EngineThread::tr("“%1” was exported to %2.").arg(name, file));
+    Q_EMIT owner_.noted(sentence);
 }
 
 QString LibraryCommands::import_session(const QString& file)

@@ -305,25 +305,24 @@ private:
         const SessionInfo session = store->conversations.get(name_);
         const bool is_given = common_.given(Setting::Snapshot);
         const storage::SnapshotForm form = common_.snapshot_form();
-        if (is_given && storage::needs_rounding(*store, session, form))
-            export_rounded(*store, session, form, console);
-        else
-            export_as_it_is(*store, session, is_given ? std::optional(form) : std::nullopt, console);
-        storage::ExportFile file(file_);
-        tell_contents(storage::ExportContents::of(file), console);
+        tell_export(is_given && storage::needs_rounding(*store, session, form)
+                        ? export_rounded(*store, session, form, console)
+                        : export_as_it_is(*store, session, is_given ? std::optional(form) : std::nullopt, console),
+                    console);
     }
 
-    void export_rounded(Store& store, const SessionInfo& session, storage::SnapshotForm form, Console& console)
+    storage::WrittenExport export_rounded(Store& store, const SessionInfo& session, storage::SnapshotForm form,
+                                          Console& console)
     {
         ConsoleListener listener(console, false);
         StoredOptions options;
         options.choice = common_;
-        storage::export_rounded(store, session, file_, form, options, listener);
+        return storage::export_rounded(store, session, file_, form, options, listener);
     }
 
     // `form`: what was asked for; nullopt: nothing.
-    void export_as_it_is(Store& store, const SessionInfo& session, std::optional<storage::SnapshotForm> form,
-                         Console& console) const
+    storage::WrittenExport export_as_it_is(Store& store, const SessionInfo& session,
+                                           std::optional<storage::SnapshotForm> form, Console& console) const
     {
         const auto states = store.snapshots.of(session.id);
         if (!json_ && states.empty())
@@ -332,11 +331,12 @@ private:
             write_note(console, false,
                        Text("its cache was rounded to {0} when it was saved, and stays so",
                             std::string(storage::name_of(states.front().form))));
-        storage::export_session(store.database, session.id, file_);
+        return storage::export_session(store.database, session.id, file_);
     }
 
-    void tell_contents(const storage::ExportContents& holds, Console& console) const
+    void tell_export(const storage::WrittenExport& written, Console& console) const
     {
+        const storage::ExportContents& holds = written.holds;
         const bool has_cache = holds.cache_bytes > 0;
         if (json_)
             return write_json(console.out,
@@ -350,7 +350,12 @@ private:
                                {"messages", holds.messages},
                                {"form", has_cache ? ordered_json(storage::name_of(holds.form)) : ordered_json()},
                                {"cache_bytes", holds.cache_bytes},
-                               {"bytes", holds.bytes}});
+                               {"bytes", holds.bytes},
+                               {"damaged_notes", written.losses.notes},
+                               {"damaged_sources", written.losses.sources},
+                               {"mended_names", written.losses.names}});
+        for (const Text& loss : written.losses.sentences())
+            write_note(console, false, loss);
         const Text cache = has_cache ? Text("{0} ({1}) of {2}", format_bytes(holds.cache_bytes),
                                             std::string(storage::name_of(holds.form)), visible(holds.model))
                                      : Text("nothing");

@@ -184,6 +184,13 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     QVERIFY(wait_until_idle());
     QFile transcript(page);
     QVERIFY(transcript.open(QIODevice::ReadOnly) && transcript.readAll().contains("<h1 dir=\"auto\">Ashford</h1>"));
+    change_database(
+        "INSERT INTO notes(session, document, first_token, end_token, first_byte, end_byte, section, origin, "
+        "repeats, text, refused, tokens, seconds, hash) SELECT sessions.id, documents.id, 0, 1, 0, 1, -1, "
+        "0, 0, 'x', '', 1, 0, 1 FROM sessions, documents");
+    engine_->export_session(QStringLiteral("Ashford"), folder_.filePath(QStringLiteral("second.palimpsest")));
+    change_database("DELETE FROM notes WHERE hash = 1");
+    QVERIFY(told_->notes.last().contains(QStringLiteral("damaged notes that were left out of the file: 1")));
     engine_->export_session(QStringLiteral("Ashford"), page); // it is there already
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-DISK-03"));

@@ -81,11 +81,11 @@ public:
     const fs::path& file() const { return file_; }
     BookSession& home() { return home_; }
     StoredSession& session() { return *session_; }
-    void write() { export_session(home_.store().database, session_->id(), file_); }
-    void write(SnapshotForm form)
+    WrittenExport write() { return export_session(home_.store().database, session_->id(), file_); }
+    WrittenExport write(SnapshotForm form)
     {
         const SessionInfo info = home_.store().conversations.get("book");
-        export_rounded(home_.store(), info, file_, form, given_, home_.listener);
+        return export_rounded(home_.store(), info, file_, form, given_, home_.listener);
     }
 
 private:
@@ -131,11 +131,11 @@ TEST_CASE("a rounded export is smaller, and one that is rounded already is not r
     Gift gift(with_model(wide_model()));
     gift.write();
     ExportFile exact(gift.file());
-    const auto whole = ExportContents::of(exact);
+    const auto whole = ExportContents::of(exact.database(), exact.session());
     fs::remove(gift.file());
     gift.write(SnapshotForm::Q4);
     ExportFile rounded(gift.file());
-    const auto small = ExportContents::of(rounded);
+    const auto small = ExportContents::of(rounded.database(), rounded.session());
     CHECK(small.form == SnapshotForm::Q4);
     CHECK(small.cache_bytes < whole.cache_bytes / 2);
     CHECK(small.documents == 1);
@@ -292,7 +292,7 @@ TEST_CASE("an import that is stopped at any time leaves nothing")
 TEST_CASE("the checks of an exported file can be stopped")
 {
     Gift gift(options());
-    gift.write();
+    CHECK(gift.write().losses.sentences().empty());
     std::stop_source source;
     ExportFile file(gift.file(), source.get_token());
     source.request_stop();
@@ -308,12 +308,52 @@ TEST_CASE("what is damaged at home and can be missed is not in the export, and n
     home.exec(insert_note);
     home.exec(insert_provenance);
     home.exec("UPDATE documents SET title = CAST(X'62FF' AS TEXT)");
-    gift.write();
+    home.exec("INSERT INTO sections(document, idx, title, first_token, first_byte) SELECT id, 99, "
+              "CAST(X'62FF' AS TEXT), 0, 0 FROM documents");
+    home.exec("INSERT INTO pages(document, idx, label, first_token, first_byte) SELECT id, 99, "
+              "CAST(X'FF' AS TEXT), 0, 0 FROM documents");
+    home.exec("INSERT OR REPLACE INTO metadata(document, format, author, language) SELECT id, 'text', "
+              "CAST(X'62FF' AS TEXT), CAST(X'FF' AS TEXT) FROM documents");
+    home.exec("UPDATE sessions SET name = CAST(X'62FF' AS TEXT), model_name = CAST(X'FF' AS TEXT)");
+    const WrittenExport written = gift.write();
+    CHECK(written.holds.session == "b\uFFFD");
+    CHECK(written.holds.notes == 0);
+    CHECK(written.holds.bytes == fs::file_size(gift.file()));
+    CHECK(written.losses.notes == 1);
+    CHECK(written.losses.sources == 1);
+    CHECK(written.losses.names == 7);
+    CHECK(written.losses.sentences().size() == 3);
     ScratchDatabase elsewhere;
-    import_session(*elsewhere, gift.file(), "");
+    CHECK(import_session(*elsewhere, gift.file(), "") == "b\uFFFD");
     CHECK(elsewhere->sql().execAndGet("SELECT count(*) FROM notes").getInt() == 0);
     CHECK(elsewhere->sql().execAndGet("SELECT count(*) FROM provenance").getInt() == 0);
     CHECK(Library(*elsewhere).list().at(0).title == "b\uFFFD");
+    CHECK(elsewhere->sql().execAndGet("SELECT title FROM sections WHERE idx = 99").getString() == "b\uFFFD");
+}
+
+TEST_CASE("what could not be imported is not exported")
+{
+    Gift gift(options());
+    SQLite::Database& home = gift.home().store().database.sql();
+    std::string code = "PAL-DB-03";
+    SECTION("an answer that does not match its checksum")
+    {
+        home.exec("UPDATE messages SET text = text || '.'");
+    }
+    SECTION("a section beyond the text")
+    {
+        home.exec(
+            "INSERT INTO sections(document, idx, title, first_token, first_byte) SELECT id, 99, 'x', 99999999, "
+            "0 FROM documents");
+    }
+    SECTION("a record of what faded that does not match its checksum")
+    {
+        home.exec("INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) SELECT id, 99, 0, 12, 1, "
+                  "zeroblob(12) FROM sessions");
+        code = "PAL-SNAP-03";
+    }
+    CHECK(refusal([&] { gift.write(); }) == code);
+    CHECK_FALSE(fs::exists(gift.file()));
 }
 
 TEST_CASE("a pin beyond the text, as older versions set it, does not keep an export from being imported")
