@@ -107,7 +107,7 @@ private:
 
     std::string name_;
     std::ifstream file_; // a regular file
-    Descriptor pipe_; // a named pipe, terminal or device, read without blocking, so that a stop ends the waiting
+    Descriptor pipe_;    // a named pipe, terminal or device, read without blocking, so that a stop ends the waiting
     bool pipe_has_ended_ = false;
     std::istream* source_;
     std::stop_token stop_;

@@ -70,8 +70,9 @@ PinsOfText pins_in(std::span<const engine::TokenId> stream, const std::vector<st
 // How many tokens are fed before a document, which was not read yet; may read its first block.
 using TokensBefore = std::function<uint64_t(Document& document, bool is_first)>;
 // Finds the pins of documents; `first_text`: no text was fed before the first. Reads the documents an extra time,
-// one after the other: for passages, and for the end of the text, at which token numbers are cut. Of an input that can be read only once the end is not known. Throws Error: Usage (PAL-PIN-02; 04 for a
-// passage of such an input), NotFound (PAL-PIN-03).
+// one after the other: for passages, and for the end of the text, at which token numbers are cut. Of an input that
+// can be read only once the end is not known. Throws Error: Usage (PAL-PIN-02; 04 for a passage of such an input),
+// NotFound (PAL-PIN-03).
 PinsOfText pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
                    const TokensBefore& tokens_before, const engine::Model& model);
 
