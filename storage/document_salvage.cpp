@@ -15,8 +15,8 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr int64_t most_block_bytes = 1 << 20;
-constexpr int64_t most_made_blocks = 1 << 10; // an index beyond such a gap is altered itself
-constexpr int64_t most_blocks = 1 << 30;      // of a document: a larger number is a checksum
+constexpr int64_t most_made_blocks = 1 << 10;     // an index beyond such a gap is altered itself
+constexpr int64_t most_blocks = int64_t{1} << 33; // of a document (is_size): a larger number is a checksum
 
 // Returns nullopt if it is damaged. REQUIRES: columns raw, hash, data.
 std::optional<std::vector<std::byte>> content_of(SQLite::Statement& block)
@@ -109,17 +109,17 @@ void DocumentSalvage::remove_empty()
 struct DocumentSalvage::Blocks {
     struct Block {
         int64_t index, row, raw; // row: its rowid
+        Extent extent{};         // of a block of lengths
     };
     struct Missing {
         int64_t index, behind = 0; // behind: how many more are missing behind it, up to the end
     };
     std::vector<Block> intact; // by index
     std::vector<Missing> missing;
-    std::vector<int64_t> damaged_rows;   // rowids
-    std::vector<int64_t> stray_rows;     // likewise, of blocks behind the end: another document's
-    int64_t end = 0, raw = 0, made = 0;  // made: how many an earlier rescue made
-    int64_t told_behind = 0;             // behind the end: an earlier rescue has told that they are lost
-    int64_t tokens = 0, token_bytes = 0; // of blocks of lengths: what they are about
+    std::vector<int64_t> damaged_rows;  // rowids
+    std::vector<int64_t> stray_rows;    // likewise, of blocks behind the end: another document's
+    int64_t end = 0, raw = 0, made = 0; // made: how many an earlier rescue made
+    int64_t told_behind = 0;            // behind the end: an earlier rescue has told that they are lost
 
     bool are_whole() const { return !have_losses() && made == 0; }
     bool have_losses() const { return !missing.empty() || !damaged_rows.empty(); } // of which no rescue has told
@@ -146,6 +146,16 @@ struct DocumentSalvage::Blocks {
         std::erase_if(missing, [&](const Missing& gap) { return gap.index >= blocks; });
         end = std::min(end, blocks);
         if (end + told_behind < blocks) missing.push_back({.index = end, .behind = blocks - end - 1});
+    }
+    Extent extent() const // what the lengths up to the end are about
+    {
+        Extent sum;
+        for (const Block& block : intact)
+            if (block.index < end) {
+                sum.tokens += block.extent.tokens;
+                sum.bytes += block.extent.bytes;
+            }
+        return sum;
     }
     void give_up()
     {
@@ -184,10 +194,7 @@ DocumentSalvage::Blocks DocumentSalvage::blocks_of(int64_t document, DocumentBlo
         }
         blocks.intact.push_back({.index = index, .row = row, .raw = static_cast<int64_t>(content->size())});
         blocks.raw += blocks.intact.back().raw;
-        if (kind != DocumentBlock::Lengths) continue;
-        const Extent extent = extent_of(*content);
-        blocks.tokens += extent.tokens;
-        blocks.token_bytes += extent.bytes;
+        if (kind == DocumentBlock::Lengths) blocks.intact.back().extent = extent_of(*content);
     }
     return blocks;
 }
@@ -220,7 +227,8 @@ void DocumentSalvage::check(int64_t document)
     const bool has_entry = !losses_.contains(document);
     const bool fit = count_of(known_blocks_, document) <= there && text.end > 0 && text.are_whole() &&
                      ids.are_whole() && lengths.are_whole() && text.are_full(full_text) && ids.are_full(full_ids) &&
-                     ids.end == lengths.end && lengths.tokens == ids.raw / 4 && lengths.token_bytes == text.raw;
+                     ids.end == lengths.end && lengths.extent().tokens == ids.raw / 4 &&
+                     lengths.extent().bytes == text.raw;
     if (fit) {
         auto correct = db_.statement("UPDATE documents SET bytes = ?, tokens = ? WHERE id = ?");
         correct.bind(1, text.raw);
@@ -231,7 +239,7 @@ void DocumentSalvage::check(int64_t document)
         text.compare_sizes(bytes, full_text);
         ids.compare_sizes(tokens * 4, full_ids);
         lengths.compare_count(blocks_in(tokens * 4, full_ids));
-        if (ids.are_whole() && lengths.are_whole() && lengths.tokens != tokens) lengths.give_up();
+        if (ids.are_whole() && lengths.are_whole() && lengths.extent().tokens != tokens) lengths.give_up();
     } else {
         text.give_up();
         ids.give_up();

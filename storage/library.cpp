@@ -399,7 +399,6 @@ uint64_t Library::verify(int64_t document)
         if (part.empty()) break;
         tokens += part.size();
     }
-    db_.guarded([&] { return block(document, DocumentBlock::ReaderNotes, 0); });
     if (bytes != info.bytes || tokens != info.tokens) refuse_damaged_document(document);
     return tokens;
 }

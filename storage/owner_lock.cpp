@@ -1,6 +1,7 @@
 #include "storage/owner_lock.h"
 #include "storage/owner.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -21,13 +22,6 @@ std::string holder(int descriptor)
     char text[32] = {};
     const ssize_t count = pread(descriptor, text, sizeof text - 1, 0);
     return count > 0 ? std::string(text, strcspn(text, "\n")) : "unknown";
-}
-
-[[noreturn]] void refuse_owned_by(const std::string& process)
-{
-    throw Error(ErrorKind::Busy, ErrorCode::BusyDatabase, Text("sessions"),
-                Text("they are open for writing in another Palimpsest (process {0})", printable(process)),
-                Text("close it, or {0}", Step::ChooseDatabase));
 }
 
 void sign(int descriptor)
@@ -61,7 +55,9 @@ bool has_name(int descriptor, const std::filesystem::path& file)
 OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout)
     : descriptor_(open_lock_file(file))
 {
-    const auto end = std::chrono::steady_clock::now() + busy_timeout;
+    constexpr std::chrono::milliseconds between_tries{20};
+    const auto wait = std::max(busy_timeout, between_tries); // owner_of holds the lock for a moment
+    const auto end = std::chrono::steady_clock::now() + wait;
     for (;;) {
         const bool is_locked = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
         if (is_locked && has_name(descriptor_, file)) break;
@@ -70,12 +66,14 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
             descriptor_ = open_lock_file(file);
         }
         if (std::chrono::steady_clock::now() < end) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            std::this_thread::sleep_for(between_tries);
             continue;
         }
         const std::string process = holder(descriptor_);
         close(descriptor_);
-        refuse_owned_by(process);
+        throw Error(ErrorKind::Busy, ErrorCode::BusyDatabase, Text("sessions"),
+                    Text("they are open for writing in another Palimpsest (process {0})", printable(process)),
+                    Text("close it, or {0}", Step::ChooseDatabase));
     }
     struct stat status {};
     left_behind_ = fstat(descriptor_, &status) == 0 && status.st_size > 0;
@@ -102,11 +100,6 @@ std::optional<std::string> owner_of(const std::filesystem::path& database)
     const auto owner = is_owned ? std::optional(holder(descriptor)) : std::nullopt;
     close(descriptor);
     return owner;
-}
-
-void require_no_owner(const std::filesystem::path& database)
-{
-    if (const auto process = owner_of(database)) refuse_owned_by(*process);
 }
 
 } // namespace palimpsest::storage

@@ -82,10 +82,10 @@ Restored restore(const fs::path& database, const fs::path& backup)
         throw Error(ErrorKind::Failed, ErrorCode::NotADatabase, Text::escaped(backup.string()),
                     Text("a program that was killed has left it, and it may be incomplete"),
                     Text("copy it to another name to try it all the same"));
-    remove_left_overs(place);
     {
         Database from(backup, Database::Access::Read);
         restored.sessions = check_backup(from);
+        remove_left_overs(place);
         try {
             from.guarded([&] { back_up(from.sql(), part); });
         } catch (const Error& error) {

@@ -121,7 +121,7 @@ void SalvageCheck::check_session(int64_t session)
         check_messages(session);
         is_whole = check_stream(session);
         check_fade_record(session);
-        check_pins(session);
+        check_pins(session, is_whole);
     });
     check_snapshots(session, is_whole);
     std::set<int64_t> told;
@@ -330,11 +330,17 @@ void SalvageCheck::check_fade_record(int64_t session)
     lose(LostPart::FadeRecord, session);
 }
 
-void SalvageCheck::check_pins(int64_t session)
+// Where a part of the stream is lost, a pin behind what is left would be one of other tokens later.
+void SalvageCheck::check_pins(int64_t session, bool stream_is_whole)
 {
     const int64_t known = std::max(count_of(known_pins_, session),
                                    number_of(db_, "SELECT count(*) FROM pins WHERE session = ?", session));
     run_for(db_, "DELETE FROM pins WHERE rowid IN (" + std::string(impossible_pins) + ")", session);
+    if (!stream_is_whole)
+        run_for(db_,
+                "DELETE FROM pins WHERE session = ?1 AND last > (SELECT coalesce(sum(tokens), 0) FROM stream WHERE "
+                "session = ?1)",
+                session);
     const int64_t left = number_of(db_, "SELECT count(*) FROM pins WHERE session = ?", session);
     if (left < known) lose(LostPart::Pin, session, {}, static_cast<uint64_t>(known - left));
 }

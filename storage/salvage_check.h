@@ -45,7 +45,7 @@ private:
     void empty_message(int64_t message);
     void check_snapshots(int64_t session, bool stream_is_whole);
     void check_fade_record(int64_t session);
-    void check_pins(int64_t session);
+    void check_pins(int64_t session, bool stream_is_whole);
     void check_rest();
     void check_details();
     void remove_orphans();

@@ -54,7 +54,7 @@ void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& 
 [[noreturn]] void refuse_damaged_rows(const Text& what)
 {
     throw Error(ErrorKind::Failed, ErrorCode::DamagedDatabase, Text("session"), what,
-                Text(Step::RescueSessions)); // an import says what to do about a file instead
+                Text("the database it comes from is damaged"));
 }
 
 int64_t other(const RowIds& ids, int64_t id)
@@ -107,7 +107,7 @@ private:
     void copy_all(const SessionInfo& info, bool with_states)
     {
         if (with_states) snapshots_to_copy_ = wanted_snapshots();
-        is_import_ ? check_all() : check_rows();
+        if (is_import_) check_all();
         copy_documents();
         copy_blocks();
         check_stop();
@@ -215,7 +215,11 @@ private:
     // that are damaged, and its names are text.
     void check_all()
     {
-        check_rows();
+        refuse_impossible_rows();
+        Conversations conversations(from_);
+        conversations.each_fade_record_block(session_, [](const auto&) { return true; });
+        for (const Message& message : conversations.messages(session_))
+            if (message.damaged) refuse_damaged_rows(Text("message {0} does not match its checksum", message.id));
         for (const int64_t snapshot : snapshots_to_copy_) {
             check_stop();
             Snapshots(from_).verify(snapshot);
@@ -228,19 +232,9 @@ private:
         }
         if (const size_t damaged = count_damaged_notes(from_, session_))
             refuse_damaged_rows(Text("damaged notes: {0}", damaged));
-        const uint64_t tokens = tokens_of(Conversations(from_).stream(session_));
+        const uint64_t tokens = tokens_of(conversations.stream(session_));
         if (const size_t answers = Provenances(from_).count_left_out(session_, tokens))
             refuse_damaged_rows(Text("answers whose stored sources are damaged: {0}", answers));
-    }
-
-    // What an import refuses, and an export cannot leave out.
-    void check_rows()
-    {
-        refuse_impossible_rows();
-        Conversations conversations(from_);
-        conversations.fade_record(session_);
-        for (const Message& message : conversations.messages(session_))
-            if (message.damaged) refuse_damaged_rows(Text("message {0} does not match its checksum", message.id));
     }
 
     // A section or a page may begin where the text ends.
@@ -321,8 +315,10 @@ private:
     void check_document(int64_t document)
     {
         from_.guarded([&] {
-            auto read = from_.statement("SELECT raw, hash, data FROM document_blocks WHERE document = ?");
+            auto read =
+                from_.statement("SELECT raw, hash, data FROM document_blocks WHERE document = ? AND kind <> ?");
             read.bind(1, document);
+            read.bind(2, static_cast<int>(DocumentBlock::ReaderNotes)); // damaged ones are not shown
             while (read.executeStep()) {
                 const int64_t length = read.getColumn(0).getInt64();
                 if (length < 0 || length > static_cast<int64_t>(block_bytes)) refuse_damaged_document(document);
@@ -634,7 +630,9 @@ size_t mend_names(Database& database)
 ExportLosses leave_out_damaged(Database& database, int64_t session)
 {
     const uint64_t tokens = tokens_of(Conversations(database).stream(session));
-    return {.notes = remove_damaged_notes(database, session),
+    const auto messages = Conversations(database).messages(session);
+    return {.messages = static_cast<size_t>(std::ranges::count_if(messages, &Message::damaged)),
+            .notes = remove_damaged_notes(database, session),
             .sources = Provenances(database).remove_left_out(session, tokens),
             .names = mend_names(database)};
 }
@@ -669,6 +667,8 @@ void require_absent(const fs::path& file)
 std::vector<Text> ExportLosses::sentences() const
 {
     std::vector<Text> all;
+    if (messages > 0)
+        all.emplace_back("damaged messages in the file, which can be shown, but not imported: {0}", messages);
     if (notes > 0) all.emplace_back("damaged notes that were left out of the file: {0}", notes);
     if (sources > 0) all.emplace_back("answers whose damaged sources were left out of the file: {0}", sources);
     if (names > 0)

@@ -24,11 +24,12 @@ struct ExportedState {
     SnapshotForm form = SnapshotForm::Exact; // its rows should be rounded to it
 };
 
-// What of a session was damaged, and so is not in its exported file as it was.
+// What of a session an exported file does not hold as it should be.
 struct ExportLosses {
-    size_t notes = 0;   // left out
-    size_t sources = 0; // of answers, left out
-    size_t names = 0;   // titles and names with characters that are not UTF-8, which were replaced
+    size_t messages = 0; // in the file as they are, and keep it from being imported
+    size_t notes = 0;    // left out
+    size_t sources = 0;  // of answers, left out
+    size_t names = 0;    // titles and names with characters that are not UTF-8, which were replaced
 
     std::vector<Text> sentences() const; // one for each kind of loss, for the user
 };
@@ -40,8 +41,8 @@ struct WrittenExport {
 
 // Writes text, messages with their provenance, checkpoints, pins, notes, the fade record and the embeddings of
 // passages; of files only their names, not where they are. Of a session without messages, the newest checkpoint is
-// enough. What it writes can be imported. Throws Error as require_absent does, and (Failed, PAL-DB-03, PAL-DOC-05,
-// PAL-SNAP-03) if something is damaged that it cannot leave out. A failure leaves no file behind.
+// enough. Throws Error as require_absent does, and (Failed, PAL-DOC-05, PAL-SNAP-03) if a text or a cache is
+// damaged. A failure leaves no file behind.
 WrittenExport export_session(Database& database, int64_t session, const std::filesystem::path& file,
                              const std::optional<ExportedState>& state = std::nullopt);
 

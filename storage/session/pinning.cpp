@@ -148,6 +148,16 @@ bool PinSearch::needs_text() const
     return std::any_of(finders_.begin(), finders_.end(), [](const auto& finder) { return finder.has_value(); });
 }
 
+uint64_t PinSearch::end_of_numbers() const
+{
+    uint64_t end = 0;
+    for (const PinRequest& request : requests_)
+        if (request.ranges)
+            for (const TokenRange& range : *request.ranges)
+                end = std::max<uint64_t>(end, range.last);
+    return end;
+}
+
 void PinSearch::push(std::span<const engine::TokenId> ids)
 {
     for (auto& finder : finders_)
@@ -225,7 +235,8 @@ PinsOfText pins_of(const std::vector<std::string>& requests, const Documents& do
     const auto can_be_read_again = [](const auto& document) { return document->total_bytes().has_value(); };
     const bool has_known_end = std::ranges::all_of(documents, can_be_read_again);
     uint64_t tokens = 0;
-    for (size_t i = 0; (search.needs_text() || has_known_end) && i < documents.size(); ++i) {
+    const auto goes_on = [&] { return search.needs_text() || (has_known_end && tokens < search.end_of_numbers()); };
+    for (size_t i = 0; i < documents.size() && goes_on(); ++i) {
         if (!can_be_read_again(documents[i]))
             throw Error(ErrorKind::Usage, ErrorCode::PinsUnavailable, Text::escaped(documents[i]->name()),
                         Text("it can be read only once, and {0} looks for its passage first", Setting::Pin),
@@ -235,6 +246,12 @@ PinsOfText pins_of(const std::vector<std::string>& requests, const Documents& do
         const uint64_t before = tokens_before(again, i == 0);
         search.skip(before);
         tokens += before;
+        if (!search.needs_text()) {
+            const uint64_t enough = search.end_of_numbers();
+            if (tokens < enough)
+                tokens += count_tokens_up_to(again, tokenizer, first_text && i == 0, enough - tokens);
+            continue;
+        }
         Coverage coverage;
         std::vector<engine::TokenId> ids;
         encode_document(again, tokenizer, first_text && i == 0, coverage,

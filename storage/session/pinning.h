@@ -43,6 +43,7 @@ public:
     PinSearch(const std::vector<std::string>& requests, const engine::Model& model);
 
     bool needs_text() const;
+    uint64_t end_of_numbers() const; // behind the last token that is named by its number
     void push(std::span<const engine::TokenId> ids);
     void skip(uint64_t tokens); // stream tokens that are not text
     std::vector<FoundPin> found(uint64_t tokens) const;

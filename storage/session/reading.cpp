@@ -149,6 +149,17 @@ void encode_document(Document& document, const engine::Tokenizer& tokenizer, boo
     stream.count(coverage);
 }
 
+uint64_t count_tokens_up_to(Document& document, const engine::Tokenizer& tokenizer, bool first_text,
+                            uint64_t enough)
+{
+    TokenStream stream(document, tokenizer, first_text);
+    std::vector<engine::EncodedToken> tokens;
+    uint64_t count = 0;
+    while (count < enough && stream.next(tokens))
+        count += tokens.size();
+    return count;
+}
+
 const engine::Tokenizer& require_tokenizer(const engine::Model& model)
 {
     if (model.tokenizer()) return *model.tokenizer();

@@ -53,6 +53,9 @@ std::vector<engine::TokenId> encode_document(Document& document, const engine::T
                                              bool first_text, Coverage& coverage);
 void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
                      const EncodedSink& sink);
+// The number of its tokens, or any number of at least `enough`: no more of the document is read then.
+uint64_t count_tokens_up_to(Document& document, const engine::Tokenizer& tokenizer, bool first_text,
+                            uint64_t enough);
 
 const engine::Tokenizer& require_tokenizer(const engine::Model& model);
 

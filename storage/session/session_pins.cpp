@@ -63,7 +63,8 @@ SessionPins::Change SessionPins::look_for(const std::vector<std::string>& reques
     PinSearch search(requests, session.model());
     for (const StreamPart& part : stream)
         if (search.needs_text()) push(search, part);
-    const uint64_t tokens = tokens_of(stream);
+    const uint64_t there = tokens_of(stream);
+    const uint64_t tokens = there > 0 ? there : UINT64_MAX; // before anything was read, its end is not known
     if (all_must_be_there) search.refuse_missing(tokens, Text("the session"));
     auto found = search.found(tokens);
     Change change{.pins = with(found, session.tokens_seen()), .missing = {}, .notes = {}};

@@ -417,6 +417,10 @@ class StoredSessionTest(SessionTest):
         self.fails(2, "PAL-PIN-04", "ask", "--session", "one", "who?", "--pin", "0-3")
         self.fails(2, "PAL-PIN-04", "inspect", "-", *SMALL, "--pin", "the keeper")
 
+    def test_a_chat_of_which_nothing_was_read_takes_pins_of_what_will_follow(self):
+        self.run_command("chat", "--session", "new", *SMALL, "--max-tokens", "4", "--pin", "0-5", stdin=b"hello there\n")
+        self.assertEqual([(r["first"], r["last"]) for r in self.pins("new")["ranges"]], [(0, 5)])
+
     def test_a_pin_that_reaches_beyond_the_text_is_cut_at_its_end(self):
         tokens = self.document("read", self.book, "--session", "one", *SMALL)["tokens_seen"]
         pin = ["--pin", "%d-%d" % (tokens - 3, tokens + 5000)]
@@ -619,6 +623,7 @@ class StoredSessionTest(SessionTest):
         self.run_command("sessions", "import", bare, *elsewhere)
         owner = self.owner_of(*elsewhere)
         asked = self.run_command("ask", bare, "who?", "--reread", "never", "--max-tokens", "4", *elsewhere)
+        self.assertIn(b"note: waiting for another Palimpsest (process %d), which is writing the sessions\n" % owner.pid, asked.stderr)
         self.assertIn(b"note: its text is read for this answer only, because what is read cannot be saved: sessions: they are "
                       b"open for writing in another Palimpsest (process %d)" % owner.pid, asked.stderr)
         self.assertIsNone(owner.poll())
@@ -637,6 +642,7 @@ class StoredSessionTest(SessionTest):
                                                   b"sessions\n" % owner.pid)
         owner.communicate(timeout=PATIENCE)
         asked.communicate(timeout=PATIENCE)
+        self.assertIn(asked.returncode, (0, 5))  # 5: the chat took longer to end than the question waits
 
     def test_an_export_says_how_many_damaged_notes_and_names_it_does_not_have_as_they_were(self):
         self.export()

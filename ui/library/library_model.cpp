@@ -38,6 +38,7 @@ QString tooltip(const LibraryDocument& document)
     QStringList lines{document.source.toHtmlEscaped()};
     for (const QString& note : notes(document))
         lines << note.toHtmlEscaped();
+    if (lines == QStringList{QString()}) return {};
     return QStringLiteral("<qt>%1</qt>").arg(lines.join(QLatin1String("<br>")));
 }
 

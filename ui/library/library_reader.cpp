@@ -101,8 +101,12 @@ private:
 
     std::vector<Text> notes_of(const storage::DocumentInfo& info)
     {
-        storage::Library library(db_);
-        return storage::notes_of_reader(library, info);
+        try {
+            storage::Library library(db_);
+            return storage::notes_of_reader(library, info);
+        } catch (const Error&) {
+            return {}; // damage is told where the document is opened
+        }
     }
 
     storage::Database& db_;

@@ -10,7 +10,6 @@
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/error.h"
 #include "storage/clock.h"
-#include "storage/owner.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/encoded_import.h"
 #include "storage/session/listener.h"
@@ -124,7 +123,7 @@ void AnswerCommand::open_stored(const std::function<std::unique_ptr<Store>()>& s
     const bool is_written = !options.read_only;
     const auto open = [&] {
         store_ = store();
-        if (export_ && options.read_only) keep_what_is_fed(options, console);
+        if (export_ && options.read_only) keep_what_is_fed(options);
         stored_ = std::make_unique<StoredSession>(*store_, name, std::move(options), *listener_);
     };
     if (export_)
@@ -141,7 +140,7 @@ void AnswerCommand::open_stored(const std::function<std::unique_ptr<Store>()>& s
     warn(console);
 }
 
-void AnswerCommand::keep_what_is_fed(StoredOptions& options, Console& console)
+void AnswerCommand::keep_what_is_fed(StoredOptions& options)
 try {
     const auto saved = store_->snapshots.of(export_->session.id);
     const storage::SessionStream stream(store_->conversations.stream(export_->session.id));
@@ -151,8 +150,7 @@ try {
     const auto waiting = static_cast<uint64_t>(stream.last_document() ? 0 : chunk - 1);
     const uint64_t before = saved.empty() ? 0 : saved.front().tokens_seen;
     if (before > 0 && before + waiting >= stream.tokens()) return;
-    storage::require_no_owner(store_->database.file());
-    const auto writer = storage::open_store(database_, storage::Database::Access::Write, console.stop);
+    const auto writer = open_to_write(database_, *listener_);
     StoredOptions kept = options;
     kept.read_only = false;
     StoredSession session(*writer, export_->session.name, kept, *listener_);

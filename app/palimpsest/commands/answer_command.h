@@ -106,10 +106,10 @@ protected:
     std::unique_ptr<storage::StoredSession> stored_; // set with --session
 
 private:
-    // Feeds the text of an exported session without a cache, and saves its state. While another process writes to
-    // the database, feeds nothing, says so at once and lets the text be fed for this answer only. Gives `options`
-    // the model that it has loaded.
-    void keep_what_is_fed(storage::StoredOptions& options, Console& console);
+    // Feeds the text of an exported session without a cache, and saves its state. If another process writes to the
+    // database and does not end soon, feeds nothing, says so and lets the text be fed for this answer only. Gives
+    // `options` the model that it has loaded.
+    void keep_what_is_fed(storage::StoredOptions& options);
     void warn(Console& console) const;
     std::unique_ptr<engine::Session> start(const storage::Documents& documents, const std::string& question);
     std::vector<engine::TokenId> framing_before(storage::Document& document, bool is_first) const;

@@ -351,6 +351,7 @@ private:
                                {"form", has_cache ? ordered_json(storage::name_of(holds.form)) : ordered_json()},
                                {"cache_bytes", holds.cache_bytes},
                                {"bytes", holds.bytes},
+                               {"damaged_messages", written.losses.messages},
                                {"damaged_notes", written.losses.notes},
                                {"damaged_sources", written.losses.sources},
                                {"mended_names", written.losses.names}});

@@ -629,6 +629,30 @@ TEST_CASE("a pin beyond the text is no damage if an older version may have set i
     }
 }
 
+TEST_CASE("a pin behind a stream whose end is lost is lost with it: other tokens will stand there")
+{
+    damaged_by(
+        "UPDATE pins SET last = (SELECT sum(tokens) FROM stream WHERE session = 3), first = (SELECT sum(tokens) "
+        "FROM stream WHERE session = 3) - 1 WHERE session = 3");
+    CHECK_FALSE(tells(rescue(three().database(), RescueMode::Replace), "third", LostPart::Pin));
+    alter(three().database(), "DELETE FROM stream WHERE session = 3 AND idx = (SELECT max(idx) FROM stream WHERE "
+                              "session = 3 AND document IS NOT NULL)");
+    CHECK(tells(rescue(three().database(), RescueMode::Replace), "third", LostPart::Pin));
+}
+
+TEST_CASE("a block of lengths behind the end leaves those before it")
+{
+    damaged_by(
+        "INSERT INTO document_blocks(document, kind, idx, raw, hash, data) SELECT 1, 2, 7, raw, hash, data FROM "
+        "document_blocks WHERE document = 1 AND kind = 2 AND idx = 0");
+    rescue(three().database(), RescueMode::ReplaceDamaged);
+    CHECK(
+        SQLite::Database(three().database().string())
+            .execAndGet("SELECT count(*) FROM document_blocks WHERE document = 1 AND kind = 2 AND length(data) > 0 "
+                        "AND idx = 0")
+            .getInt() == 1);
+}
+
 TEST_CASE("rows without a checksum that are lost are told")
 {
     std::string bytes = three().original;
