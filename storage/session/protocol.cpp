@@ -20,12 +20,6 @@ bool is_blank(const std::string& text)
 
 } // namespace
 
-const char* name_of(Protocol protocol)
-{
-    constexpr const char* names[] = {"blind", "steered", "question-last"};
-    return names[static_cast<size_t>(protocol)];
-}
-
 Protocol protocol_of_session(const std::string& question)
 {
     return question.empty() ? Protocol::Blind : Protocol::Steered;

@@ -1,22 +1,18 @@
-// Whether the question is known while its document is read.
+// The tokens of a question, and how a session that knows it before reading is set up.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "engine/session/protocol.h"
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
 #include "kernels/base/text.h"
 
 namespace palimpsest::storage {
 
-enum class Protocol {
-    Blind,       // the question comes after reading
-    Steered,     // the question's rows attend to every chunk during reading and are then removed
-    QuestionLast // document and question are one input
-};
-
-const char* name_of(Protocol protocol); // "blind", "steered", "question-last", as the JSON documents have it
+using engine::name_of;
+using engine::Protocol;
 
 Protocol protocol_of_session(const std::string& question); // empty question: Blind
 
