@@ -73,6 +73,7 @@ class CommandTest(unittest.TestCase):
             ("inspect", self.book, *SMALL): "palimpsest.retention/1",
             ("compare", self.book, "--policies", "treekv,streaming:sinks=2,lacache:span=1", *SMALL): "palimpsest.comparison/1",
             ("eval", "ppl", self.book, *SMALL, "--lengths", "64,128"): "palimpsest.perplexity/1",
+            ("eval", "needle", self.book, *SMALL, "--lengths", "300", "--depths", "50"): "palimpsest.needle/1",
             ("tokenize", self.book, "--model", MODEL): "palimpsest.tokens/1",
             ("tokenize", self.book, "--model", MODEL, "--pieces"): "palimpsest.tokens/1",
             ("models", "show", MODEL): "palimpsest.model/1",

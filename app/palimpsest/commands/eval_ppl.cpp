@@ -55,9 +55,7 @@ class EvalPpl final : public Command {
 public:
     explicit EvalPpl(CLI::App& parent)
     {
-        eval_ = parent.add_subcommand("eval", "measurements");
-        eval_->require_subcommand(1);
-        command_ = eval_->add_subcommand("ppl", "perplexity by length, per policy and budget");
+        command_ = parent.add_subcommand("ppl", "perplexity by length, per policy and budget");
         command_->add_option("FILE", files_, "documents");
         command_->add_option("--token-ids", token_ids_, "a file of whitespace-separated token ids instead of FILE");
         command_->add_option("--policies", policies_, "specs, separated by commas, instead of --policy");
@@ -71,7 +69,7 @@ public:
         add_cache_options(*command_, common_);
         add_output_options(*command_, common_);
     }
-    bool chosen() const override { return eval_->parsed(); }
+    bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }
     bool wants_events() const override { return common_.events; }
 
@@ -241,7 +239,6 @@ private:
                 {"results", results}};
     }
 
-    CLI::App* eval_ = nullptr;
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     std::vector<std::string> files_;
@@ -250,7 +247,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_eval(CLI::App& parent)
+std::unique_ptr<Command> make_eval_ppl(CLI::App& parent)
 {
     return std::make_unique<EvalPpl>(parent);
 }

@@ -1,0 +1,454 @@
+// `eval needle`: whether a session that has read a long text still knows a sentence that was hidden in it, by
+// depth, length, policy and budget.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+#include "app/palimpsest/chosen_model.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/journal.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/token_source.h"
+#include "engine/eval/needle_reading.h"
+#include "engine/eval/proportion.h"
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "storage/session/listener.h"
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/session_report.h"
+
+namespace palimpsest::app {
+namespace {
+
+using engine::NeedleText;
+using engine::NeedleWording;
+using engine::Proportion;
+using engine::Protocol;
+using nlohmann::ordered_json;
+using storage::Interrupted;
+using storage::model_json;
+
+const std::map<std::string, Protocol> protocols = {
+    {"blind", Protocol::Blind}, {"steered", Protocol::Steered}, {"question-last", Protocol::QuestionLast}};
+const std::map<std::string, NeedleWording> wordings = {{"repeated", NeedleWording::Repeated},
+                                                       {"paraphrased", NeedleWording::Paraphrased}};
+
+// A text to be read under every policy and budget.
+struct Haystack {
+    std::string document;
+    uint64_t trial = 0, length = 0;
+    std::vector<double> depths; // percent
+    NeedleText text;
+    std::string key() const
+    {
+        return document + "|" + std::to_string(trial) + "|" + std::to_string(length) + "|" +
+               (depths.size() == 1 ? ordered_json(depths[0]).dump() : std::string("all"));
+    }
+};
+
+// What was found at one depth and length.
+struct Cell {
+    Proportion chosen, generated;
+    double loss = 0, held = 0; // sums
+    int32_t budget = 0;        // tokens
+};
+
+struct PolicyResult {
+    std::string policy, budget;                        // as given
+    std::map<std::pair<double, uint64_t>, Cell> cells; // by depth and length
+    std::vector<uint64_t> too_long;                    // lengths that its lists cannot hold
+};
+
+class EvalNeedle final : public Command {
+public:
+    explicit EvalNeedle(CLI::App& parent)
+    {
+        command_ = parent.add_subcommand(
+            "needle", "whether sentences hidden in a long text are still known, by depth and length");
+        command_->add_option("FILE", files_, "documents in which the sentences are hidden")->required();
+        command_->add_option("--policies", policies_, "specs, separated by commas, instead of --policy");
+        command_->add_option("--budgets", budgets_, "budgets, separated by commas, instead of --budget");
+        command_->add_option("--lengths", lengths_, "lengths of the text in tokens, such as 2k,4k")
+            ->capture_default_str();
+        command_->add_option("--depths", depths_, "where the sentence stands, in percent of the text")
+            ->capture_default_str();
+        command_
+            ->add_option("--trials", trials_, "texts per document, length and depth, each with its own sentence")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 10000));
+        command_->add_option("--wording", wording_, "of the question: repeated or paraphrased")
+            ->capture_default_str()
+            ->check(CLI::IsMember({"repeated", "paraphrased"}));
+        command_->add_option("--decoys", decoys_, "sentences of the same form about other things, per question")
+            ->capture_default_str()
+            ->check(CLI::Range(size_t{0}, engine::NeedleMaker::most_decoys));
+        command_->add_flag("--together", is_together_,
+                           "hide a sentence at every depth of the same text, and ask for each");
+        command_->add_option("--protocol", protocol_, "when the question is known: blind, steered or question-last")
+            ->capture_default_str()
+            ->check(CLI::IsMember({"blind", "steered", "question-last"}));
+        command_->add_option("--generate", generated_, "also generate an answer of so many tokens")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 10000));
+        command_->add_option("--seed", seed_, "chooses the sentences and numbers")->capture_default_str();
+        command_->add_option("--journal", journal_, "write every result to this file, and go on from those in it");
+        add_backend_options(*command_, common_);
+        add_cache_options(*command_, common_);
+        command_->add_flag("--json", common_.json, "print one JSON document");
+        add_events_option(*command_, common_);
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
+
+    void run(Console& console) override
+    {
+        check_arguments();
+        const auto model = load_chosen_model(common_, console);
+        const std::vector<Haystack> haystacks = make_haystacks(*model, console);
+        Journal journal(journal_, measurement(*model));
+        std::vector<PolicyResult> results;
+        const auto budgets = budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_);
+        for (const std::string& policy :
+             policies_.empty() ? std::vector{common_.policy} : split_policies(policies_))
+            for (const std::string& budget : keeps_everything(policy) ? std::vector<std::string>{"none"} : budgets)
+                results.push_back({.policy = policy, .budget = budget, .cells = {}, .too_long = {}});
+        measure(model, haystacks, results, journal, console);
+        if (common_.json)
+            write_json(console.out, json(*model, results));
+        else
+            console.out << table(results, console.wording);
+    }
+
+private:
+    void check_arguments() const
+    {
+        for (const double depth : depth_list())
+            if (!(depth >= 0 && depth <= 100))
+                throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--depths"),
+                            Text("{0} is not between 0 and 100", shorter(depth)),
+                            Text("give percentages, such as 0,50,100"));
+        if (is_together_ && protocols.at(protocol_) != Protocol::Blind)
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--together"),
+                        Text("several questions can be asked of one text only after reading it"),
+                        Text("leave it out, or choose --protocol blind"));
+    }
+
+    std::vector<double> depth_list() const
+    {
+        std::vector<double> depths;
+        for (const std::string& text : split_list(depths_)) {
+            char* end = nullptr;
+            const double depth = std::strtod(text.c_str(), &end);
+            if (text.empty() || *end != '\0')
+                throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--depths"),
+                            Text("'{0}' is not a number", Text::escaped(text)),
+                            Text("give percentages, such as 0,50,100"));
+            depths.push_back(depth);
+        }
+        return depths;
+    }
+
+    // Every trial of a document begins at another place of it, and all policies, budgets, lengths and depths have
+    // the same sentences, so that they can be compared in pairs.
+    std::vector<Haystack> make_haystacks(const engine::Model& model, Console& console) const
+    {
+        const engine::Tokenizer& tokenizer = storage::require_tokenizer(model);
+        const auto lengths = parse_lengths("--lengths", lengths_);
+        const auto depths = depth_list();
+        const uint64_t longest = *std::ranges::max_element(lengths);
+        std::vector<Haystack> all;
+        for (size_t d = 0; d < files_.size(); ++d) {
+            const SourceTokens document = read_source({files_[d], ""}, model, UINT64_MAX, console, common_.events);
+            for (uint64_t trial = 0; trial < trials_; ++trial) {
+                const auto text = part_of(document, trial, longest);
+                for (const uint64_t length : lengths) {
+                    const auto add = [&](const std::vector<double>& at, uint64_t seed) {
+                        all.push_back({.document = files_[d],
+                                       .trial = trial,
+                                       .length = length,
+                                       .depths = at,
+                                       .text = needle_text(tokenizer, text, document.added, length, at, seed)});
+                    };
+                    const uint64_t seed = seed_ + 1000003 * (d * trials_ + trial);
+                    if (is_together_) {
+                        add(depths, seed);
+                        continue;
+                    }
+                    for (size_t i = 0; i < depths.size(); ++i)
+                        add({depths[i]}, seed + 7919 * (i + 1));
+                }
+            }
+        }
+        return all;
+    }
+
+    std::vector<engine::TokenId> part_of(const SourceTokens& document, uint64_t trial, uint64_t longest) const
+    {
+        const uint64_t own = document.ids.size() - document.added;
+        const uint64_t most = own > longest ? own - longest : 0;
+        const uint64_t begin = trials_ == 1 ? 0 : most * trial / (trials_ - 1);
+        std::vector<engine::TokenId> part(document.ids.begin(),
+                                          document.ids.begin() + static_cast<ptrdiff_t>(document.added));
+        const auto from = document.ids.begin() + static_cast<ptrdiff_t>(document.added + begin);
+        part.insert(part.end(), from, from + static_cast<ptrdiff_t>(std::min(longest, own - begin)));
+        return part;
+    }
+
+    NeedleText needle_text(const engine::Tokenizer& tokenizer, const std::vector<engine::TokenId>& text,
+                           uint64_t added, uint64_t length, std::vector<double> depths, uint64_t seed) const
+    {
+        for (double& depth : depths)
+            depth /= 100;
+        return engine::make_needle_text(tokenizer, text, added, length, depths,
+                                        {.wording = wordings.at(wording_), .decoys = decoys_, .seed = seed});
+    }
+
+    // What results in a journal must agree in.
+    ordered_json measurement(const engine::Model& model) const
+    {
+        return {{"eval", "needle"},           {"model", model_json(model)["fingerprint"]},
+                {"depths", depths_},          {"trials", trials_},
+                {"wording", wording_},        {"decoys", decoys_},
+                {"together", is_together_},   {"protocol", protocol_},
+                {"generate", generated_},     {"seed", seed_},
+                {"chunk", common_.chunk},     {"positions", common_.positions},
+                {"kv_type", common_.kv_type}, {"pins", common_.pins}};
+    }
+
+    void measure(const std::shared_ptr<const engine::Model>& model, const std::vector<Haystack>& haystacks,
+                 std::vector<PolicyResult>& results, Journal& journal, Console& console) const
+    {
+        uint64_t done = 0, total = 0;
+        for (const PolicyResult& result : results)
+            for (const Haystack& haystack : haystacks)
+                (journal.find(key_of(result, haystack)) ? done : total) += haystack.text.tokens.size();
+        total += done;
+        ConsoleListener listener(console, common_.events);
+        storage::ReadingMeter meter(listener, "needle");
+        meter.start_at(0, done);
+        for (PolicyResult& result : results)
+            for (const Haystack& haystack : haystacks) {
+                const std::string key = key_of(result, haystack);
+                if (const ordered_json* known = journal.find(key)) {
+                    add(*known, haystack, result);
+                    continue;
+                }
+                engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
+                const ordered_json answers =
+                    read(model, haystack, result, feed, [&](const engine::Session& session, engine::Telemetry now) {
+                        now.tokens_seen += done;
+                        meter.update(session, now, 0, total);
+                    });
+                journal.add(key, answers);
+                add(answers, haystack, result);
+                done += haystack.text.tokens.size();
+            }
+    }
+
+    // What the budgets are compared with: it is measured without one.
+    static bool keeps_everything(const std::string& policy)
+    {
+        return engine::PolicySpec::parse(policy).name == "full";
+    }
+
+    static std::string key_of(const PolicyResult& result, const Haystack& haystack)
+    {
+        return result.policy + "|" + result.budget + "|" + haystack.key();
+    }
+
+    // Null members: the lists cannot hold the text.
+    template<class Report>
+    ordered_json read(const std::shared_ptr<const engine::Model>& model, const Haystack& haystack,
+                      const PolicyResult& result, engine::FeedOptions& feed, const Report& report) const
+    {
+        CommonOptions options = common_;
+        options.policy = result.policy;
+        options.budget = result.budget;
+        const NeedleText& text = haystack.text;
+        const size_t room = engine::room_for_answers(text, generated_);
+        const uint64_t stream = text.tokens.size() + room;
+        engine::SessionOptions chosen =
+            options.session(model->config(), {.input = haystack.length, .stream = stream});
+        const Protocol protocol = protocols.at(protocol_);
+        if (protocol == Protocol::Steered)
+            storage::make_room_for(text.asked[0].question, model->config(), Text::verbatim("eval needle"), chosen);
+        engine::Session session(model, chosen);
+        if (!session.policy().bounded() && stream > static_cast<uint64_t>(session.policy().capacity()))
+            return {{"budget", session.options().budget}, {"answers", nullptr}};
+        feed.progress = [&](const engine::Telemetry& now) { report(session, now); };
+        const auto answers = engine::read_needles(session, text, protocol, generated_, feed);
+        if (!answers) throw_interrupted();
+        ordered_json all = ordered_json::array();
+        for (const engine::NeedleAnswer& answer : *answers)
+            all.push_back({{"chosen", answer.is_chosen},
+                           {"generated", answer.is_generated ? ordered_json(*answer.is_generated) : ordered_json()},
+                           {"held", answer.held},
+                           {"losses", answer.losses}});
+        return {{"budget", session.options().budget}, {"answers", all}};
+    }
+
+    [[noreturn]] void throw_interrupted() const
+    {
+        throw Interrupted{journal_.empty()
+                              ? Text("stopped while measuring; no result was printed")
+                              : Text("stopped while measuring; the results so far are in {0}, and the same "
+                                     "command goes on from them",
+                                     Text::escaped(journal_))};
+    }
+
+    static void add(const ordered_json& answers, const Haystack& haystack, PolicyResult& result)
+    {
+        if (answers["answers"].is_null()) {
+            if (std::ranges::find(result.too_long, haystack.length) == result.too_long.end())
+                result.too_long.push_back(haystack.length);
+            return;
+        }
+        for (size_t i = 0; i < haystack.depths.size(); ++i) {
+            const ordered_json& answer = answers["answers"].at(i);
+            Cell& cell = result.cells[{haystack.depths[i], haystack.length}];
+            cell.chosen.add(answer["chosen"]);
+            if (!answer["generated"].is_null()) cell.generated.add(answer["generated"]);
+            cell.loss += answer["losses"][0].get<double>();
+            cell.held += answer["held"].get<double>();
+            cell.budget = answers["budget"];
+        }
+    }
+
+    static std::string percent(double share)
+    {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+        return text;
+    }
+
+    static std::string shorter(double number) // 50, 12.5
+    {
+        char text[32];
+        std::snprintf(text, sizeof text, "%g", number);
+        return text;
+    }
+
+    static std::string shown(const Proportion& proportion)
+    {
+        const auto [low, high] = proportion.interval();
+        return percent(proportion.share()) + " (" + percent(low) + " to " + percent(high) + ")";
+    }
+
+    static std::string aligned(const std::string& text) // right
+    {
+        constexpr size_t width = 10;
+        return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+    }
+
+    std::string table(const std::vector<PolicyResult>& results, const CommandWording& wording) const
+    {
+        std::string out = wording.of(
+            Text("{0}; the right number is the most likely of {1}\n", protocol_, engine::Needle::answers_asked));
+        for (const PolicyResult& result : results) {
+            out += '\n' +
+                   wording.of(Text("{0}  budget {1}", result.policy,
+                                   result.budget.empty() ? std::string("-") : result.budget)) +
+                   '\n';
+            for (const uint64_t length : result.too_long)
+                out += wording.of(Text("  {0} tokens: n/a, its lists cannot hold them\n", format_count(length)));
+            if (result.cells.empty()) continue;
+            out += grid(result, wording);
+            Proportion chosen, generated;
+            for (const auto& [at, cell] : result.cells) {
+                for (const auto& [from, to] : {std::pair{&cell.chosen, &chosen}, {&cell.generated, &generated}}) {
+                    to->right += from->right;
+                    to->of += from->of;
+                }
+            }
+            out += wording.of(Text("  all: {0} of {1} likeliest, {2}\n", chosen.right, chosen.of, shown(chosen)));
+            if (generated.of > 0)
+                out += wording.of(
+                    Text("  all: {0} of {1} generated, {2}\n", generated.right, generated.of, shown(generated)));
+        }
+        return out;
+    }
+
+    static std::string grid(const PolicyResult& result, const CommandWording& wording)
+    {
+        std::vector<uint64_t> lengths;
+        std::map<double, std::map<uint64_t, const Cell*>> rows;
+        for (const auto& [at, cell] : result.cells) {
+            rows[at.first][at.second] = &cell;
+            if (std::ranges::find(lengths, at.second) == lengths.end()) lengths.push_back(at.second);
+        }
+        std::ranges::sort(lengths);
+        std::string out = aligned(wording.of(Text("depth")));
+        for (const uint64_t length : lengths)
+            out += aligned(format_count(length));
+        out += '\n';
+        for (const auto& [depth, cells] : rows) {
+            out += aligned(shorter(depth) + " %");
+            for (const uint64_t length : lengths)
+                out += aligned(cells.contains(length) ? percent(cells.at(length)->chosen.share()) : "n/a");
+            out += '\n';
+        }
+        return out;
+    }
+
+    ordered_json json(const engine::Model& model, const std::vector<PolicyResult>& results) const
+    {
+        ordered_json all = ordered_json::array();
+        for (const PolicyResult& result : results) {
+            ordered_json cells = ordered_json::array();
+            for (const auto& [at, cell] : result.cells) {
+                const auto [low, high] = cell.chosen.interval();
+                const double of = static_cast<double>(cell.chosen.of);
+                cells.push_back(
+                    {{"depth", at.first},
+                     {"length", at.second},
+                     {"budget", cell.budget},
+                     {"asked", cell.chosen.of},
+                     {"chosen", cell.chosen.right},
+                     {"share", cell.chosen.share()},
+                     {"interval", {low, high}},
+                     {"generated", generated_ > 0 ? ordered_json(cell.generated.right) : ordered_json()},
+                     {"mean_loss", cell.loss / of},
+                     {"held", cell.held / of}});
+            }
+            all.push_back({{"policy", result.policy},
+                           {"budget", result.budget},
+                           {"too_long", result.too_long},
+                           {"cells", cells}});
+        }
+        return {{"schema", "palimpsest.needle/1"},
+                {"protocol", protocol_},
+                {"model", model_json(model)},
+                {"wording", wording_},
+                {"decoys", decoys_},
+                {"together", is_together_},
+                {"alternatives", engine::Needle::answers_asked},
+                {"results", all}};
+    }
+
+    CLI::App* command_ = nullptr;
+    CommonOptions common_;
+    std::vector<std::string> files_;
+    std::string policies_, budgets_, lengths_ = "2k,4k,8k", depths_ = "0,25,50,75,100";
+    std::string wording_ = "repeated", protocol_ = "blind", journal_;
+    uint64_t trials_ = 1, seed_ = 0;
+    size_t decoys_ = 0;
+    bool is_together_ = false;
+    int32_t generated_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_eval_needle(CLI::App& parent)
+{
+    return std::make_unique<EvalNeedle>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,122 @@
+"""eval: measurements that end, go on after they were stopped or killed, and refuse what they cannot measure.
+Usage: eval_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import os
+import signal
+
+from patience import wait_until
+from session_harness import MODEL, ProgramTest, run, text
+
+NEEDLE = ["--model", MODEL, "--chunk", "16", "--lengths", "400,600", "--depths", "0,50,100"]
+
+
+class EvalTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.book = self.file("book.txt", text(3000, 3).replace("\n", ".\n"))
+
+    def needle(self, *more, status=0):
+        return self.run_command("eval", "needle", self.book, *NEEDLE, *more, status=status)
+
+    @staticmethod
+    def lines(path):
+        if not os.path.exists(path):
+            return 0
+        with open(path, "rb") as file:
+            return file.read().count(b"\n")
+
+    def test_every_policy_budget_length_and_depth_is_measured(self):
+        result = self.document("eval", "needle", self.book, *NEEDLE, "--policies", "treekv,streaming:sinks=2", "--budgets", "64,25%",
+                               "--trials", "2", "--generate", "3")
+        self.assertEqual((result["schema"], result["protocol"], result["alternatives"]), ("palimpsest.needle/1", "blind", 10))
+        self.assertEqual([(r["policy"], r["budget"]) for r in result["results"]],
+                         [(p, b) for p in ("treekv", "streaming:sinks=2") for b in ("64", "25%")])
+        for measured in result["results"]:
+            self.assertEqual([(c["depth"], c["length"]) for c in measured["cells"]],
+                             [(d, n) for d in (0, 50, 100) for n in (400, 600)])
+            for cell in measured["cells"]:
+                self.assertEqual(cell["budget"], 64 if measured["budget"] == "64" else cell["length"] // 4)
+                self.assertEqual(cell["asked"], 2)
+                self.assertEqual(cell["share"], cell["chosen"] / 2)
+                self.assertLessEqual(cell["interval"][0], cell["share"])
+                self.assertIn(cell["generated"], (0, 1, 2))
+        held = {(r["policy"], c["depth"]): c["held"] for r in result["results"] if r["budget"] == "64" for c in r["cells"]}
+        self.assertEqual(held["streaming:sinks=2", 50], 0)  # it keeps the first two tokens and the newest
+        self.assertGreater(held["streaming:sinks=2", 100], 0.5)
+
+    def test_what_keeps_everything_is_measured_once_and_as_far_as_the_model_reads(self):
+        results = self.document("eval", "needle", self.book, *NEEDLE[:4], "--lengths", "100,2k", "--depths", "50", "--policies",
+                                "full,treekv", "--budgets", "64,32")["results"]
+        self.assertEqual([(r["policy"], r["budget"]) for r in results], [("full", "none"), ("treekv", "64"), ("treekv", "32")])
+        self.assertEqual((results[0]["too_long"], results[1]["too_long"]), ([2048], []))
+        self.assertEqual([(c["length"], c["held"]) for c in results[0]["cells"]], [(100, 1)])
+
+    def test_needles_of_one_text_are_asked_together(self):
+        result = self.document("eval", "needle", self.book, *NEEDLE, "--policies", "treekv", "--budgets", "64", "--together", "--decoys", "1",
+                               "--wording", "paraphrased")
+        self.assertEqual(len(result["results"][0]["cells"]), 6)
+        said = self.needle("--together", "--protocol", "steered", status=2).stderr.decode()
+        self.assertIn("--together: several questions", said)
+
+    def test_the_table_says_what_the_document_says(self):
+        arguments = ["--policies", "treekv", "--budgets", "64"]
+        shown = self.needle(*arguments).stdout.decode()
+        cells = self.document("eval", "needle", self.book, *NEEDLE, *arguments)["results"][0]["cells"]
+        self.assertIn("all: %d of 6 likeliest" % sum(c["chosen"] for c in cells), shown)
+        rows = [line.split() for line in shown.splitlines() if line.split()[1:2] == ["%"]]
+        self.assertEqual([(row[0], row[2], row[4]) for row in rows],
+                         [("%g" % d, *("%.0f" % (100 * c["share"]) for c in cells if c["depth"] == d)) for d in (0, 50, 100)])
+
+    def test_a_measurement_goes_on_from_its_journal(self):
+        journal = os.path.join(self.folder, "needle.jsonl")
+        arguments = ["--policies", "treekv,streaming", "--budgets", "64", "--journal", journal]
+        whole = self.needle(*arguments, "--json").stdout
+        with open(journal, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+        self.assertEqual(len(lines), 1 + 2 * 6)
+        for kept in (lines[:1], lines[:5], lines[:5] + [lines[5][:30]], [lines[0][:30]], []):
+            with open(journal, "wb") as file:
+                file.write(b"".join(kept))
+            self.assertEqual(self.needle(*arguments, "--json").stdout, whole)
+            with open(journal, "rb") as file:
+                self.assertEqual(sorted(file.read().splitlines()), sorted(line.strip() for line in lines))
+
+    def test_a_killed_or_stopped_measurement_goes_on(self):
+        whole = self.needle("--budgets", "64", "--trials", "8", "--json").stdout
+        for number, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+            journal = os.path.join(self.folder, "%d.jsonl" % number)
+            arguments = ["eval", "needle", self.book, *NEEDLE, "--budgets", "64", "--trials", "8", "--journal", journal]
+            process = self.start(*arguments)
+            wait_until(lambda: self.lines(journal) > 2 or process.poll() is not None)
+            process.send_signal(number)
+            out, err = process.communicate()
+            self.assertEqual((process.returncode, out), (status, b""))
+            if number == signal.SIGINT:
+                self.assertIn(b"the results so far are in", err)
+            self.assertLess(self.lines(journal), 49)
+            self.assertEqual(self.run_command(*arguments, "--json").stdout, whole)
+
+    def test_a_journal_of_something_else_is_refused_and_left(self):
+        journal = os.path.join(self.folder, "one.jsonl")
+        self.needle("--budgets", "64", "--journal", journal)
+        with open(journal, "rb") as file:
+            before = file.read()
+        said = self.needle("--budgets", "64", "--journal", journal, "--decoys", "2", status=2).stderr.decode()
+        self.assertIn("it holds the results of another measurement", said)
+        other = self.file("letter.txt", "Dear Ada,\n")
+        self.assertIn("something else", self.needle("--journal", other, status=2).stderr.decode())
+        unended = self.file("note.txt", "Dear Ada")
+        self.assertIn("something else", self.needle("--journal", unended, status=2).stderr.decode())
+        self.assertIn("cannot be written", self.needle("--journal", self.folder, status=1).stderr.decode())
+        for path, content in ((journal, before), (other, b"Dear Ada,\n"), (unended, b"Dear Ada")):
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), content)
+
+    def test_what_cannot_be_measured_is_refused(self):
+        for arguments, said in ((["--depths", "0,101"], "101"), (["--depths", "deep"], "'deep' is not a number"),
+                                (["--lengths", "100k"], "too few for a text of"), (["--lengths", "10"], "ask for a longer text")):
+            result = self.run_command("eval", "needle", self.book, *NEEDLE[:4], *arguments, status=2)
+            self.assertIn(said, result.stderr.decode())
+
+
+if __name__ == "__main__":
+    run("__main__")
