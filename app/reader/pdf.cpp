@@ -198,7 +198,8 @@ public:
         writer_.fact(DocumentFact::Author, fact(QPdfDocument::MetaDataField::Author));
         read_outline();
         look_through();
-        if (!write_pages()) throw without_text(); // but for a stamp that all scanned pages have
+        write_pages();
+        if (empty_.size() == pages()) throw without_text(); // but for a stamp that all scanned pages have
         report_empty_pages();
     }
 
@@ -243,6 +244,7 @@ private:
             heads_.count(lines);
         }
         if (empty_.size() == pages()) throw without_text();
+        empty_.clear(); // told anew without running heads
     }
 
     Problem without_text() const
@@ -253,8 +255,8 @@ private:
     }
 
     // The second time. Headings are told by the sizes of letters on the pages that are read before the first is
-    // written. Returns whether anything but running heads was there.
-    bool write_pages()
+    // written.
+    void write_pages()
     {
         const bool has_outline = !sections_.empty();
         const size_t most_pages = has_outline ? pages_with_outline : most_waiting_pages;
@@ -262,7 +264,7 @@ private:
         PdfLayout layout(has_outline, sizes, writer_);
         std::vector<PdfPage> waiting;
         size_t bytes = 0; // of what is waiting
-        bool is_decided = false, has_lines = false;
+        bool is_decided = false;
         const auto write_waiting = [&] {
             if (!std::exchange(is_decided, true)) sizes.decide();
             for (const PdfPage& page : std::exchange(waiting, {}))
@@ -271,7 +273,7 @@ private:
         for (int i = 0; i < pdf_.pageCount(); ++i) {
             writer_.progress(progress_++, 2 * pages());
             waiting.push_back(page(i));
-            has_lines |= !waiting.back().lines.empty();
+            if (waiting.back().lines.empty()) empty_.push_back(waiting.back().label);
             if (!is_decided) sizes.count(waiting.back());
             for (const PdfLine& line : waiting.back().lines)
                 bytes += sizeof(line) + line.text.size() + line.gaps.size() * sizeof(PdfGap);
@@ -279,7 +281,6 @@ private:
         }
         write_waiting();
         layout.finish();
-        return has_lines;
     }
 
     std::string label(int page)

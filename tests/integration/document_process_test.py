@@ -179,15 +179,15 @@ class DocumentTest(SessionTest):
         self.refused("scan.pdf", pdf([[], []]), "PAL-DOC-02", "it has no text on any of its pages (2)")
         stamp = [(50, 780, "Digitised by the library of the harbour")]
         self.refused("stamped.pdf", pdf([stamp] * 5), "PAL-DOC-02", "it has no text on any of its pages (5)")
-        some = self.put("some.pdf", pdf([stamp] * 4 + [[(50, 100, "The keeper wrote."), *stamp]]))
-        said = self.run_command("read", some, "--session", "some", *SMALL).stderr.decode()
-        self.assertIn("4 of 5 pages have no text, and may be pictures: 1, 2, 3, 4", said)
         lock = "/Encrypt << /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -4 >> /ID [<00> <00>]" % ("41" * 32, "42" * 32)
         self.refused("locked.pdf", pdf([[(50, 100, "a")]], extra_trailer=lock), "PAL-DOC-09", "password")
         self.refused("damaged.pdf", b"%PDF-1.7\n", "PAL-DOC-10", "damaged")
         self.refused("hidden.txt", b"%PDF-1.7\n", "PAL-DOC-10", "damaged")
         self.refused("headless.pdf", b"no header", "PAL-DOC-10", "damaged")
         self.assertEqual(self.read("about.html", "<html><p>%PDF-1.7 is a format").text, "%PDF-1.7 is a format")
+        some = self.put("some.pdf", pdf([stamp] * 4 + [[(50, 100, "The keeper wrote."), *stamp]]))
+        said = self.run_command("library", "add", some, *SMALL[:2]).stderr.decode()
+        self.assertIn("4 of 5 pages have no text, and may be pictures: 1, 2, 3, 4", said)
 
     @unittest.skipUnless(HAS_PDF, "built without Qt Pdf")
     def test_hostile_pdfs_end(self):
