@@ -48,7 +48,7 @@ void play_journal_back(const fs::path& copy)
 void check_passage_texts(const fs::path& copy, const std::function<bool()>& go_on)
 {
     SQLite::Database raw(copy.string(), SQLite::OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
-    // Closing it would copy the whole log into the file, and asks nobody.
+    // Otherwise closing the database copies the whole log into the file, which cannot be stopped.
     sqlite3_db_config(raw.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     const InterruptibleFile questioned(raw, go_on);
     if (raw.execAndGet("SELECT count(*) FROM sqlite_schema WHERE name = 'passage_texts'").getInt() > 0)

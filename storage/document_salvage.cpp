@@ -199,8 +199,8 @@ DocumentSalvage::Blocks DocumentSalvage::blocks_of(int64_t document, DocumentBlo
     return blocks;
 }
 
-// Without data for its byte: whoever reads it finds it damaged. The place of its checksum says how many blocks are
-// lost behind it, up to the end.
+// Writes a block that says it has one byte but holds none, so that every reader finds it damaged. Its column `hash`
+// holds, instead of a checksum, the number of blocks that are lost behind it, up to the end.
 void DocumentSalvage::make_damaged_block(int64_t document, DocumentBlock kind, int64_t index, int64_t behind)
 {
     auto insert = db_.statement("INSERT OR REPLACE INTO document_blocks(document, kind, idx, raw, hash, data) "

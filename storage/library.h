@@ -87,10 +87,11 @@ public:
     std::vector<Section> sections(int64_t document);
     std::vector<Page> pages(int64_t document);                     // empty if it has none
     std::vector<std::string> pages_without_text(int64_t document); // labels
-    // What the reader told of the document, as encoded_notes() has it (storage/reader/note_messages.h); empty:
-    // nothing, or an earlier version stored it. Empty, too, if it is damaged.
+    // The notes that the reader process gave while it parsed the document, in the form of encoded_notes()
+    // (storage/reader/note_messages.h). Empty if it gave none, if an earlier version stored the document, or if the
+    // stored notes are damaged.
     std::string reader_notes(int64_t document);
-    // Reads all blocks and checks their number and checksums. Returns the number of tokens.
+    // Reads all blocks of text and tokens and checks their number and checksums. Returns the number of tokens.
     uint64_t verify(int64_t document);
 
     void sweep(); // removes incomplete imports and unused documents

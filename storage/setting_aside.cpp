@@ -98,7 +98,7 @@ std::string size_and_time(const FileState& state)
     return std::to_string(state.bytes) + " " + std::to_string(state.changed_ns);
 }
 
-// What the second line of a marker says of the database. Nothing if it is not there.
+// The second line of a marker: size, time and inode of the database that is replaced. Empty if there was none.
 std::string description_of(const std::optional<FileState>& state)
 {
     if (!state) return {};

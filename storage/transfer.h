@@ -24,7 +24,7 @@ struct ExportedState {
     SnapshotForm form = SnapshotForm::Exact; // its rows should be rounded to it
 };
 
-// What of a session an exported file does not hold as it should be.
+// How much of a session is damaged in its exported file, missing from it, or changed.
 struct ExportLosses {
     size_t messages = 0; // in the file as they are, and keep it from being imported
     size_t notes = 0;    // left out

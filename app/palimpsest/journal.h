@@ -1,4 +1,5 @@
-// The results of a long measurement so far, in a file: a measurement that was stopped or killed goes on from it.
+// A file to which a long measurement writes every result as soon as it has it. After a stop or a crash the same
+// command reads the results from the file and measures only the rest.
 #pragma once
 
 #include <map>

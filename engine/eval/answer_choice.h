@@ -1,5 +1,5 @@
-// What a session says to a question after its document: which of several answers it finds most likely, and what it
-// generates. For `eval needle`.
+// Asks a session that has read a document a question: measures which of several answers is the most likely one, and
+// generates an answer. For `eval needle`.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the reader told of a document when it was stored.
+// The notes that the reader process gave while it parsed a stored document, such as which pages have no text.
 #pragma once
 
 #include <vector>

@@ -53,7 +53,7 @@ struct Haystack {
     }
 };
 
-// What was found at one depth and length.
+// The answers to all questions of one depth and length.
 struct Cell {
     Proportion chosen, generated;
     double loss = 0, held = 0; // sums
@@ -211,7 +211,7 @@ private:
                                         {.wording = wordings.at(wording_), .decoys = decoys_, .seed = seed});
     }
 
-    // What results in a journal must agree in.
+    // The settings of this run. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
         return {{"eval", "needle"},           {"model", model_json(model)["fingerprint"]},
@@ -253,7 +253,7 @@ private:
             }
     }
 
-    // What the budgets are compared with: it is measured without one.
+    // Whether it is the policy that evicts nothing, which is measured once and without a budget.
     static bool keeps_everything(const std::string& policy)
     {
         return engine::PolicySpec::parse(policy).name == "full";
