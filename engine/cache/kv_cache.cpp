@@ -280,11 +280,25 @@ void KvCache::store_entry(int32_t layer, int32_t head, uint32_t rank, kernels::P
     store_row(*backend_, value, place.value);
 }
 
+// Pages that follow each other are copied as one.
+void KvCache::copy_touched_pages(size_t list, KvCache& to) const
+{
+    const int64_t bytes = page().bytes(), count = std::min(pages_for(touched_[list]), tables_.held(list));
+    for (int64_t first = 0, next = 1; first < count; first = next++) {
+        const uint32_t page = tables_.page(list, first);
+        while (next < count && tables_.page(list, next) == page + static_cast<uint32_t>(next - first))
+            ++next;
+        const auto run = static_cast<size_t>((next - first) * bytes);
+        backend_->copy(to.keys_.data() + page * bytes, keys_.data() + page * bytes, run);
+        backend_->copy(to.values_.data() + page * bytes, values_.data() + page * bytes, run);
+    }
+}
+
 KvCache KvCache::clone() const
 {
     KvCache copy(shape_, *backend_);
-    backend_->copy(copy.keys_.data(), keys_.data(), keys_.bytes());
-    backend_->copy(copy.values_.data(), values_.data(), values_.bytes());
+    for (size_t i = 0; i < used_.size(); ++i)
+        copy_touched_pages(i, copy);
     backend_->copy(copy.pages_.data(), pages_.data(), pages_.bytes());
     backend_->copy(copy.order_.data(), order_.data(), order_.bytes());
     copy.tables_ = tables_;

@@ -108,6 +108,7 @@ private:
     void grow_within_bound(size_t list, int64_t rows);
     void free_unused_pages(); // frees pages beyond the used rows. REQUIRES: row = rank
     bool reserve_rows();
+    void copy_touched_pages(size_t list, KvCache& to) const; // REQUIRES: the same pages
     void put(size_t list, std::span<const std::byte> keys, std::span<const std::byte> values); // rows 0, 1, 2 …
     kernels::GatherArgs gathering(int32_t layer, int32_t head, const Entries& to);             // resizes `to`
     struct Place;
