@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 
 #include "kernels/base/error.h"
+#include "storage/hash.h"
 
 namespace palimpsest::app {
 namespace {
@@ -48,6 +51,19 @@ std::string read_all(int descriptor, const std::string& file)
 }
 
 } // namespace
+
+void add_journal_option(CLI::App& command, std::string& file)
+{
+    command.add_option("--journal", file, "write every result to this file, and go on from those in it");
+}
+
+std::string key_of(std::span<const engine::TokenId> tokens)
+{
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx",
+                  static_cast<unsigned long long>(storage::hash64(std::as_bytes(tokens))));
+    return text;
+}
 
 Journal::Journal(std::string file, const ordered_json& measurement) : file_(std::move(file))
 {
@@ -94,7 +110,8 @@ void Journal::read(const ordered_json& measurement)
                                 text.begin() + static_cast<ptrdiff_t>(line_end), nullptr, false);
         begin = line_end + 1;
         if (is_first) {
-            if (!line.is_object() || line.value("schema", "") != schema) throw another(file_, something_else);
+            if (!line.is_object() || line.value("schema", ordered_json()) != schema)
+                throw another(file_, something_else);
             if (line.value("measurement", ordered_json()) != measurement)
                 throw another(file_, Text("it holds the results of another measurement"));
             is_first = false;

@@ -4,9 +4,21 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
+#include "engine/text/subwords/vocabulary.h"
+
+namespace CLI {
+class App;
+}
+
 namespace palimpsest::app {
+
+void add_journal_option(CLI::App& command, std::string& file); // --journal
+
+// Names a text by what it holds, so that no result of an edited text is taken for its own.
+std::string key_of(std::span<const engine::TokenId> tokens);
 
 class Journal {
 public:

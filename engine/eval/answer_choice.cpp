@@ -15,24 +15,38 @@ std::unique_ptr<Session> asked(Session& session, std::span<const TokenId> questi
     return copy->feed(question, feed) && copy->finish(feed) ? std::move(copy) : nullptr;
 }
 
-std::optional<double> decoded_loss(Session& session, std::span<const TokenId> answer, const std::stop_token& stop)
+// Feeds the tokens to the session and adds up their losses.
+std::optional<double> loss_of_fed(Session& session, std::span<const TokenId> tokens, const std::stop_token& stop)
 {
     double sum = 0;
-    for (size_t i = 0; i < answer.size(); ++i) {
-        sum += negative_log_likelihood(session.logits(), answer[i]);
-        if (session.replay(answer.subspan(i, 1), false, stop) != 1) return std::nullopt;
+    const FeedOptions feed{
+        .stop = stop, .progress = {}, .loss = [&](uint64_t, TokenId, double nll) { sum += nll; }};
+    if (!session.feed(tokens, feed) || !session.finish(feed)) return std::nullopt;
+    return sum;
+}
+
+// The same token by token, since a retrieval policy reads a part of the cache only when it decodes.
+std::optional<double> loss_of_decoded(Session& session, std::span<const TokenId> tokens,
+                                      const std::stop_token& stop)
+{
+    double sum = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        sum += negative_log_likelihood(session.logits(), tokens[i]);
+        if (session.replay(tokens.subspan(i, 1), false, stop) != 1) return std::nullopt;
     }
     return sum;
 }
 
-std::optional<double> loss_of(Session& session, std::span<const TokenId> answer, const std::stop_token& stop)
+// The last token is judged by the logits before it and need not be fed.
+std::optional<double> loss_of(Session& asked, std::span<const TokenId> answer, const std::stop_token& stop)
 {
-    if (session.policy().retrieval()) return decoded_loss(session, answer, stop);
-    double sum = 0;
-    const FeedOptions feed{
-        .stop = stop, .progress = {}, .loss = [&](uint64_t, TokenId, double nll) { sum += nll; }};
-    if (!session.feed(answer, feed) || !session.finish(feed)) return std::nullopt;
-    return sum;
+    if (answer.empty()) return 0;
+    if (answer.size() == 1) return negative_log_likelihood(asked.logits(), answer[0]);
+    const auto copy = asked.fork();
+    const auto loss = asked.policy().retrieval() ? loss_of_decoded : loss_of_fed;
+    const auto before = loss(*copy, answer.first(answer.size() - 1), stop);
+    if (!before) return std::nullopt;
+    return *before + negative_log_likelihood(copy->logits(), answer.back());
 }
 
 } // namespace
@@ -54,7 +68,7 @@ std::optional<AnswerChoice> choose_answer(Session& session, std::span<const Toke
     if (!base) return std::nullopt;
     AnswerChoice choice;
     for (const std::vector<TokenId>& answer : answers) {
-        const auto loss = loss_of(*base->fork(), answer, stop);
+        const auto loss = loss_of(*base, answer, stop);
         if (!loss) return std::nullopt;
         choice.losses.push_back(*loss);
     }

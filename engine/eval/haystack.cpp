@@ -4,27 +4,52 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <string_view>
+
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine {
 namespace {
 
-bool ends_sentence(std::string_view surface)
+bool is_space(char byte)
 {
-    if (surface.find('\n') != surface.npos) return true;
-    for (const std::string_view mark : {".", "!", "?", "\u3002", "\uff01", "\uff1f"})
+    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+bool ends_with_mark(std::string_view text, std::initializer_list<std::string_view> marks)
+{
+    for (const std::string_view mark : marks)
         for (const std::string_view quote : {"", "\"", "'", ")", "\u201d", "\u2019", "\u300d"})
-            if (surface.ends_with(std::string(mark) + std::string(quote))) return true;
+            if (text.ends_with(std::string(mark) + std::string(quote))) return true;
     return false;
+}
+
+// Whether a sentence ends between two texts; the stop of "3.14" ends none.
+bool ends_sentence(std::string_view before, std::string_view after)
+{
+    if (before.ends_with('\n') || ends_with_mark(before, {"\u3002", "\uff01", "\uff1f"})) return true;
+    return (after.empty() || is_space(after[0])) && ends_with_mark(before, {".", "!", "?"});
 }
 
 size_t place_of(const Tokenizer& tokenizer, std::span<const TokenId> text, size_t fixed, double depth)
 {
     constexpr size_t most_back = 256;
     const auto at = fixed + static_cast<size_t>(std::llround(depth * static_cast<double>(text.size() - fixed)));
+    const auto before = [&](size_t i) { // of a mark and a quote, which may be a token for each byte
+        std::string surfaces;
+        for (size_t k = i - std::min(i - fixed, size_t{6}); k < i; ++k)
+            surfaces += tokenizer.surface(text[k]);
+        return surfaces;
+    };
+    const auto after = [&](size_t i) { return i < text.size() ? tokenizer.surface(text[i]) : std::string(); };
     for (size_t i = at; i > fixed && at - i < most_back; --i)
-        if (ends_sentence(tokenizer.surface(text[i - 1]))) return i;
-    return at - fixed < most_back ? fixed : at;
+        if (ends_sentence(before(i), after(i))) return i;
+    if (at - fixed < most_back) return fixed;
+    size_t whole = at; // no part of a character
+    while (whole > fixed && is_utf8_continuation(after(whole)[0]))
+        --whole;
+    return whole;
 }
 
 } // namespace

@@ -21,10 +21,10 @@ struct Haystack {
 };
 
 // The first tokens of `text` with the insertions, `length` tokens together. Each is put at the end of the last
-// sentence before its depth (Kamradt 2023) or, if none ends in the 256 tokens before it, exactly there; the
-// first `fixed` tokens, such as BOS, stay before all of them. Insertions at one place keep their order.
-// REQUIRES: depths in [0, 1]; text and insertions have `length` tokens or more, and the insertions and `fixed`
-// fewer.
+// sentence before its depth (Kamradt 2023), or at the begin of the text; if neither is in the 256 tokens before it,
+// there, but within no character. The first `fixed` tokens, such as BOS, stay before all of them. Insertions at one
+// place keep their order. REQUIRES: depths in [0, 1]; text and insertions have `length` tokens or more, and the
+// insertions and `fixed` fewer.
 Haystack make_haystack(const Tokenizer& tokenizer, std::span<const TokenId> text, size_t fixed, size_t length,
                        std::span<const Insertion> insertions);
 

@@ -9,7 +9,7 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr std::string_view kinds[] = {"amber",  "brass",   "copper", "crimson", "dusty",  "frozen", "gilded",
+constexpr std::string_view looks[] = {"amber",  "brass",   "copper", "crimson", "dusty",  "frozen", "gilded",
                                       "hollow", "ivory",   "jade",   "linen",   "marble", "mossy",  "narrow",
                                       "olive",  "painted", "quiet",  "rusty",   "silver", "velvet"};
 constexpr std::string_view things[] = {"anchor", "barn",    "bridge", "cabin",  "cellar",  "chapel", "fountain",
@@ -35,7 +35,7 @@ std::string question_about(NeedleWording wording, const std::string& key)
 std::string NeedleMaker::next_key()
 {
     if (!has_keys_) {
-        for (const std::string_view kind : kinds)
+        for (const std::string_view kind : looks)
             for (const std::string_view thing : things)
                 keys_.push_back(std::string(kind) + " " + std::string(thing));
         for (size_t i = keys_.size(); i > 1; --i) // the standard's shuffle differs between libraries
@@ -45,7 +45,7 @@ std::string NeedleMaker::next_key()
     if (keys_.empty())
         throw Error(
             ErrorKind::Usage, ErrorCode::InvalidArguments, Text("needles"),
-            Text("there are no more than {0} in one text, decoys included", std::size(kinds) * std::size(things)),
+            Text("there are no more than {0} in one text, decoys included", std::size(looks) * std::size(things)),
             Text("ask for fewer"));
     std::string key = std::move(keys_.back());
     keys_.pop_back();

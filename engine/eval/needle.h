@@ -21,7 +21,7 @@ struct Needle {
     std::string sentence; // with a space before it
     std::string question; // up to the answer
     // Numbers of five digits, each with a space before it. The first is right, those of the decoys follow, and then
-    // numbers that are not in the text.
+    // numbers of no sentence.
     std::array<std::string, answers_asked> answers;
     std::vector<std::string> decoys; // sentences like `sentence`, of other keys and values
 };

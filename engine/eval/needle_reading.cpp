@@ -39,6 +39,26 @@ void check_length(size_t text, size_t fixed, size_t length, const std::vector<In
                     Text("give a longer document, or choose a shorter length"));
 }
 
+std::string_view first_number(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789";
+    const size_t begin = std::min(text.size(), text.find_first_of(digits));
+    return text.substr(begin, std::min(text.size(), text.find_first_not_of(digits, begin)) - begin);
+}
+
+// The numbers of the other needles take the places of those that are not in the text.
+void offer_others(std::vector<NeedleText::Asked>& asked, size_t decoys)
+{
+    std::vector<std::vector<TokenId>> right;
+    for (const NeedleText::Asked& one : asked)
+        right.push_back(one.answers[0]);
+    for (size_t i = 0; i < asked.size(); ++i) {
+        size_t place = 1 + decoys;
+        for (size_t k = 1; k < asked.size() && place < asked[i].answers.size(); ++k)
+            asked[i].answers[place++] = right[(i + k) % asked.size()];
+    }
+}
+
 std::optional<NeedleAnswer> answer(Session& session, const NeedleText::Asked& asked,
                                    std::span<const TokenId> question, int32_t generated,
                                    const std::stop_token& stop)
@@ -49,9 +69,11 @@ std::optional<NeedleAnswer> answer(Session& session, const NeedleText::Asked& as
     result.is_chosen = choice->best() == 0;
     result.losses = std::move(choice->losses);
     if (generated == 0) return result;
+    for (const std::vector<TokenId>& one : asked.answers)
+        generated = std::max(generated, static_cast<int32_t>(one.size()));
     const auto said = generated_answer(session, question, generated, stop);
     if (!said) return std::nullopt;
-    result.is_generated = said->find(asked.value) != said->npos;
+    result.is_generated = first_number(*said) == asked.value;
     return result;
 }
 
@@ -70,9 +92,11 @@ NeedleText make_needle_text(const Tokenizer& tokenizer, std::span<const TokenId>
         insertions.push_back({tokenizer.encode(needle.sentence, false), depth});
         decoys.insert(decoys.end(), needle.decoys.begin(), needle.decoys.end());
     }
+    offer_others(made.asked, settings.decoys);
+    constexpr double between = 0.618; // no decoy falls on a depth such as 50 %
     for (size_t i = 0; i < decoys.size(); ++i)
         insertions.push_back({tokenizer.encode(decoys[i], false),
-                              (static_cast<double>(i) + 0.5) / static_cast<double>(decoys.size())});
+                              (static_cast<double>(i) + between) / static_cast<double>(decoys.size())});
     check_length(text.size(), fixed, length, insertions);
     Haystack haystack = make_haystack(tokenizer, text, fixed, length, insertions);
     made.tokens = std::move(haystack.tokens);

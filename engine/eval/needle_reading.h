@@ -32,8 +32,9 @@ struct NeedleText {
 };
 
 // `text`: with BOS and whatever else has to stay first, `fixed` tokens. The decoys are spread over the text. The
-// needle of a depth depends on the seed and the number of depths before it alone. Throws Error (Usage) if the text
-// is shorter than `length` without the needles, or the length does not hold the needles.
+// needle of a depth depends on the seed and the number of depths before it alone; the numbers to choose from are
+// its own, its decoys', those of the other needles, and others that are not in the needles. Throws Error (Usage) if
+// the text is shorter than `length` without the needles, or the length does not hold the needles.
 NeedleText make_needle_text(const Tokenizer& tokenizer, std::span<const TokenId> text, size_t fixed, size_t length,
                             std::span<const double> depths, const NeedleSettings& settings);
 
@@ -43,13 +44,14 @@ size_t room_for_answers(const NeedleText& text, int32_t generated);
 struct NeedleAnswer {
     std::vector<double> losses;         // AnswerChoice::losses
     bool is_chosen = false;             // the right answer is the most likely one
-    std::optional<bool> is_generated{}; // the right value is in the generated answer
+    std::optional<bool> is_generated{}; // it is the first number of the generated answer
     double held = 0;                    // Session::held of the sentence, after the text was read
 };
 
-// Reads the text and asks for each needle on copies. `generated`: also generates this many tokens for each; 0:
-// none. Steered needs one needle, and question rows only change something if the policy uses attention. Returns
-// nullopt if stopped. Throws as Session::feed does. REQUIRES: the session is new; blind, or one needle.
+// Reads the text and asks for each needle on copies. `generated`: also generates this many tokens for each, or as
+// many as the answers have if that is more; 0: none. Steered needs one needle, and question rows only change
+// something if the policy uses attention. Returns nullopt if stopped. Throws as Session::feed does. REQUIRES: the
+// session is new; blind, or one needle.
 std::optional<std::vector<NeedleAnswer>> read_needles(Session& session, const NeedleText& text, Protocol protocol,
                                                       int32_t generated, const FeedOptions& options);
 

@@ -74,6 +74,7 @@ class CommandTest(unittest.TestCase):
             ("compare", self.book, "--policies", "treekv,streaming:sinks=2,lacache:span=1", *SMALL): "palimpsest.comparison/1",
             ("eval", "ppl", self.book, *SMALL, "--lengths", "64,128"): "palimpsest.perplexity/1",
             ("eval", "needle", self.book, *SMALL, "--lengths", "300", "--depths", "50"): "palimpsest.needle/1",
+            ("eval", "recall", self.book, *SMALL, "--questions", "5"): "palimpsest.recall/1",
             ("tokenize", self.book, "--model", MODEL): "palimpsest.tokens/1",
             ("tokenize", self.book, "--model", MODEL, "--pieces"): "palimpsest.tokens/1",
             ("models", "show", MODEL): "palimpsest.model/1",

@@ -38,7 +38,7 @@ class EvalTest(ProgramTest):
                 self.assertEqual(cell["asked"], 2)
                 self.assertEqual(cell["share"], cell["chosen"] / 2)
                 self.assertLessEqual(cell["interval"][0], cell["share"])
-                self.assertIn(cell["generated"], (0, 1, 2))
+                self.assertLessEqual(cell["generated"], 2)
         held = {(r["policy"], c["depth"]): c["held"] for r in result["results"] if r["budget"] == "64" for c in r["cells"]}
         self.assertEqual(held["streaming:sinks=2", 50], 0)  # it keeps the first two tokens and the newest
         self.assertGreater(held["streaming:sinks=2", 100], 0.5)
@@ -116,6 +116,94 @@ class EvalTest(ProgramTest):
                                 (["--lengths", "100k"], "too few for a text of"), (["--lengths", "10"], "ask for a longer text")):
             result = self.run_command("eval", "needle", self.book, *NEEDLE[:4], *arguments, status=2)
             self.assertIn(said, result.stderr.decode())
+
+    def test_what_does_not_fit_is_refused_before_anything_is_read(self):
+        journal = os.path.join(self.folder, "early.jsonl")
+        for arguments, said, status in ((("--policies", "treekv,treekw", "--budgets", "64"), "treekw", 2), (("--budgets", "64,0"), "--budget", 2),
+                                        (("--policies", "treekv,streaming:sinks=64", "--budgets", "32"), "sinks", 2),
+                                        (("--budget", "64", "--pin", "no such passage here"), "no such passage here", 3)):
+            self.assertIn(said, self.needle(*arguments, "--journal", journal, status=status).stderr.decode())
+            result = self.run_command("eval", "recall", self.file("diary.txt", self.diary()), *NEEDLE[:4], *arguments, "--journal", journal,
+                                      status=status)
+            self.assertIn(said, result.stderr.decode())
+            self.assertFalse(os.path.exists(journal))
+
+    def test_pinned_tokens_are_kept(self):
+        arguments = ["--policies", "streaming:sinks=2", "--budgets", "64", "--lengths", "400", "--depths", "50"]
+        held = lambda *more: self.document("eval", "needle", self.book, *NEEDLE[:4], *arguments, *more)["results"][0]["cells"][0]["held"]
+        self.assertEqual(held(), 0)
+        self.assertGreater(held("--pin", "150-200"), 0)
+
+    def test_the_same_question_is_counted_once_and_one_needle_stands_at_every_depth(self):
+        once = self.document("eval", "needle", self.book, *NEEDLE, "--budgets", "64")
+        twice = self.document("eval", "needle", self.book, *NEEDLE[:4], "--lengths", "400,600,400", "--depths", "0,50,0,100",
+                              "--policies", "treekv,treekv", "--budgets", "64,64")
+        self.assertEqual(once, twice)
+
+    def test_a_policy_without_attention_does_not_know_the_question(self):
+        result = self.document("eval", "needle", self.book, *NEEDLE, "--policies", "streaming,snapkv", "--budgets", "64", "--protocol",
+                               "steered")
+        self.assertEqual([r["ignores_question"] for r in result["results"]], [True, False])
+        shown = self.needle("--policies", "streaming", "--budgets", "64", "--protocol", "steered").stdout.decode()
+        self.assertIn("it looks at no attention", shown)
+
+    def diary(self, days=40):
+        """Whose sentences each have a number that no other has, and words before it that stand nowhere else."""
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        return "".join("That week they had counted on day %s%s some %d ships. " % (letters[i // 26], letters[i % 26], 100 + 7 * i)
+                       for i in range(days))
+
+    def test_recall_asks_for_words_of_the_document(self):
+        book = self.file("diary.txt", self.diary())
+        result = self.document("eval", "recall", book, *NEEDLE[:4], "--policies", "treekv,streaming", "--budgets", "64", "--questions", "10")
+        self.assertEqual((result["schema"], result["alternatives"]), ("palimpsest.recall/1", 10))
+        self.assertEqual(len(result["questions"]), 10)
+        for question in result["questions"]:
+            self.assertIn(question["sentence"] + " " + question["answer"] + " ships.", self.diary())
+            place = self.diary().index(question["sentence"] + " " + question["answer"]) + len(question["sentence"]) + 1
+            self.assertAlmostEqual(question["depth"], place / len(self.diary()), delta=0.01)
+        self.assertEqual([(r["policy"], r["budget"]) for r in result["results"]], [("treekv", "64"), ("streaming", "64")])
+        for measured in (result["without_text"], *result["results"]):
+            self.assertEqual((measured["asked"], sum(part["asked"] for part in measured["by_depth"])), (10, 10))
+            self.assertEqual([part["asked"] for part in measured["by_depth"]], [2] * 5)
+            self.assertEqual(measured["chosen"], sum(measured["answers"]))
+        shown = self.run_command("eval", "recall", book, *NEEDLE[:4], "--budget", "64", "--questions", "10").stdout.decode()
+        self.assertIn("without the text\n  %d of 10 likeliest" % result["without_text"]["chosen"], shown)
+        self.assertIn("treekv  budget 64\n  %d of 10 likeliest" % result["results"][0]["chosen"], shown)
+
+    def test_the_loss_of_a_remembered_word_is_that_of_the_text_that_goes_on_with_it(self):
+        """The same losses, measured as the perplexity of a text that ends with the question and its answer."""
+        diary = "".join("We saw on day %s a %d. " % (chr(97 + i), 10 + i) for i in range(11))
+        measured = self.document("eval", "recall", self.file("diary.txt", diary), *NEEDLE[:4], "--policy", "full", "--questions", "1")
+        question = measured["questions"][0]
+        before = diary + "\n\n" + question["sentence"]
+        count = lambda name, content: self.document("tokenize", self.file(name, content), "--model", MODEL, "--count")["count"]
+        answered = self.file("answered.txt", before + " " + question["answer"] + ".")
+        tokens = count("answered.txt", before + " " + question["answer"] + ".") - count("before.txt", before)
+        losses = os.path.join(self.folder, "losses.csv")
+        self.run_command("eval", "ppl", answered, *NEEDLE[:4], "--policy", "full", "--budget", "none", "--per-token", losses)
+        with open(losses, encoding="utf-8") as file:
+            last = [float(line.rsplit(",", 1)[1]) for line in file.read().splitlines()[-tokens:]]
+        self.assertAlmostEqual(sum(last), measured["results"][0]["mean_loss"], delta=1e-3)
+
+    def test_recall_goes_on_from_its_journal_and_needs_something_to_ask_for(self):
+        book = self.file("diary.txt", self.diary())
+        journal = os.path.join(self.folder, "recall.jsonl")
+        arguments = ["eval", "recall", book, *NEEDLE[:4], "--budgets", "64,32", "--questions", "5", "--json"]
+        whole = self.run_command(*arguments).stdout
+        self.assertEqual(self.run_command(*arguments, "--journal", journal).stdout, whole)
+        with open(journal, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+        self.assertEqual(len(lines), 4)  # head, without the text, two budgets
+        with open(journal, "wb") as file:
+            file.write(b"".join(lines[:3]))
+        self.assertEqual(self.run_command(*arguments, "--journal", journal).stdout, whole)
+        edited = self.file("diary.txt", self.diary().replace(" ships", " boats"))
+        anew = self.run_command("eval", "recall", edited, *arguments[3:]).stdout
+        self.assertNotEqual(anew, whole)
+        self.assertEqual(self.run_command("eval", "recall", edited, *arguments[3:], "--journal", journal).stdout, anew)
+        short = self.file("short.txt", "A short text.")
+        self.assertIn("no sentence to ask for", self.run_command("eval", "recall", short, *NEEDLE[:4], status=1).stderr.decode())
 
 
 if __name__ == "__main__":

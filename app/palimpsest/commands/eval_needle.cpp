@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -10,18 +11,18 @@
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
-#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/journal.h"
+#include "app/palimpsest/long_measurement.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/policy_grid.h"
+#include "app/palimpsest/shown_share.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/needle_reading.h"
 #include "engine/eval/proportion.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
-#include "storage/session/listener.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
-#include "storage/session/reading_meter.h"
 #include "storage/session/session_report.h"
 
 namespace palimpsest::app {
@@ -32,7 +33,6 @@ using engine::NeedleWording;
 using engine::Proportion;
 using engine::Protocol;
 using nlohmann::ordered_json;
-using storage::Interrupted;
 using storage::model_json;
 
 const std::map<std::string, Protocol> protocols = {
@@ -49,7 +49,8 @@ struct Haystack {
     std::string key() const
     {
         return document + "|" + std::to_string(trial) + "|" + std::to_string(length) + "|" +
-               (depths.size() == 1 ? ordered_json(depths[0]).dump() : std::string("all"));
+               (depths.size() == 1 ? ordered_json(depths[0]).dump() : std::string("all")) + "|" +
+               key_of(text.tokens);
     }
 };
 
@@ -61,9 +62,10 @@ struct Cell {
 };
 
 struct PolicyResult {
-    std::string policy, budget;                        // as given
+    PolicyAndBudget setting;
     std::map<std::pair<double, uint64_t>, Cell> cells; // by depth and length
     std::vector<uint64_t> too_long;                    // lengths that its lists cannot hold
+    bool ignores_question = false;                     // it was to be steered and could not
 };
 
 class EvalNeedle final : public Command {
@@ -73,8 +75,7 @@ public:
         command_ = parent.add_subcommand(
             "needle", "whether sentences hidden in a long text are still known, by depth and length");
         command_->add_option("FILE", files_, "documents in which the sentences are hidden")->required();
-        command_->add_option("--policies", policies_, "specs, separated by commas, instead of --policy");
-        command_->add_option("--budgets", budgets_, "budgets, separated by commas, instead of --budget");
+        grid_.add_options(*command_);
         command_->add_option("--lengths", lengths_, "lengths of the text in tokens, such as 2k,4k")
             ->capture_default_str();
         command_->add_option("--depths", depths_, "where the sentence stands, in percent of the text")
@@ -98,7 +99,7 @@ public:
             ->capture_default_str()
             ->check(CLI::Range(0, 10000));
         command_->add_option("--seed", seed_, "chooses the sentences and numbers")->capture_default_str();
-        command_->add_option("--journal", journal_, "write every result to this file, and go on from those in it");
+        add_journal_option(*command_, journal_);
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
         command_->add_flag("--json", common_.json, "print one JSON document");
@@ -113,13 +114,13 @@ public:
         check_arguments();
         const auto model = load_chosen_model(common_, console);
         const std::vector<Haystack> haystacks = make_haystacks(*model, console);
-        Journal journal(journal_, measurement(*model));
         std::vector<PolicyResult> results;
-        const auto budgets = budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_);
-        for (const std::string& policy :
-             policies_.empty() ? std::vector{common_.policy} : split_policies(policies_))
-            for (const std::string& budget : keeps_everything(policy) ? std::vector<std::string>{"none"} : budgets)
-                results.push_back({.policy = policy, .budget = budget, .cells = {}, .too_long = {}});
+        for (const PolicyAndBudget& setting : grid_.all(common_))
+            results.push_back({.setting = setting, .cells = {}, .too_long = {}, .ignores_question = false});
+        for (const PolicyResult& result : results)
+            for (const Haystack& haystack : haystacks)
+                options_for(*model, haystack, result.setting); // what does not fit is found before hours of reading
+        Journal journal(journal_, measurement(*model));
         measure(model, haystacks, results, journal, console);
         if (common_.json)
             write_json(console.out, json(*model, results));
@@ -145,15 +146,24 @@ private:
     {
         std::vector<double> depths;
         for (const std::string& text : split_list(depths_)) {
-            char* end = nullptr;
-            const double depth = std::strtod(text.c_str(), &end);
-            if (text.empty() || *end != '\0')
+            double depth = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), depth);
+            if (error != std::errc() || end != text.data() + text.size())
                 throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--depths"),
                             Text("'{0}' is not a number", Text::escaped(text)),
                             Text("give percentages, such as 0,50,100"));
             depths.push_back(depth);
         }
-        return depths;
+        return each_once(depths);
+    }
+
+    template<class Value>
+    static std::vector<Value> each_once(const std::vector<Value>& given)
+    {
+        std::vector<Value> values;
+        for (const Value& value : given)
+            if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+        return values;
     }
 
     // Every trial of a document begins at another place of it, and all policies, budgets, lengths and depths have
@@ -161,7 +171,7 @@ private:
     std::vector<Haystack> make_haystacks(const engine::Model& model, Console& console) const
     {
         const engine::Tokenizer& tokenizer = storage::require_tokenizer(model);
-        const auto lengths = parse_lengths("--lengths", lengths_);
+        const auto lengths = each_once(parse_lengths("--lengths", lengths_));
         const auto depths = depth_list();
         const uint64_t longest = *std::ranges::max_element(lengths);
         std::vector<Haystack> all;
@@ -182,8 +192,8 @@ private:
                         add(depths, seed);
                         continue;
                     }
-                    for (size_t i = 0; i < depths.size(); ++i)
-                        add({depths[i]}, seed + 7919 * (i + 1));
+                    for (const double depth : depths)
+                        add({depth}, seed);
                 }
             }
         }
@@ -214,119 +224,94 @@ private:
     // The settings of this run. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
-        return {{"eval", "needle"},           {"model", model_json(model)["fingerprint"]},
-                {"depths", depths_},          {"trials", trials_},
-                {"wording", wording_},        {"decoys", decoys_},
-                {"together", is_together_},   {"protocol", protocol_},
-                {"generate", generated_},     {"seed", seed_},
-                {"chunk", common_.chunk},     {"positions", common_.positions},
-                {"kv_type", common_.kv_type}, {"pins", common_.pins}};
+        ordered_json all = measurement_of("needle", model, common_);
+        all.update({{"depths", depths_},
+                    {"trials", trials_},
+                    {"wording", wording_},
+                    {"decoys", decoys_},
+                    {"together", is_together_},
+                    {"protocol", protocol_},
+                    {"generate", generated_},
+                    {"seed", seed_}});
+        return all;
     }
 
     void measure(const std::shared_ptr<const engine::Model>& model, const std::vector<Haystack>& haystacks,
                  std::vector<PolicyResult>& results, Journal& journal, Console& console) const
     {
-        uint64_t done = 0, total = 0;
-        for (const PolicyResult& result : results)
-            for (const Haystack& haystack : haystacks)
-                (journal.find(key_of(result, haystack)) ? done : total) += haystack.text.tokens.size();
-        total += done;
-        ConsoleListener listener(console, common_.events);
-        storage::ReadingMeter meter(listener, "needle");
-        meter.start_at(0, done);
+        uint64_t tokens = 0;
+        for (const Haystack& haystack : haystacks)
+            tokens += haystack.text.tokens.size();
+        LongMeasurement measurement(console, common_.events, "needle", tokens * results.size(), journal);
         for (PolicyResult& result : results)
             for (const Haystack& haystack : haystacks) {
-                const std::string key = key_of(result, haystack);
-                if (const ordered_json* known = journal.find(key)) {
-                    add(*known, haystack, result);
-                    continue;
-                }
-                engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
-                const ordered_json answers =
-                    read(model, haystack, result, feed, [&](const engine::Session& session, engine::Telemetry now) {
-                        now.tokens_seen += done;
-                        meter.update(session, now, 0, total);
-                    });
-                journal.add(key, answers);
-                add(answers, haystack, result);
-                done += haystack.text.tokens.size();
+                const ordered_json found =
+                    measurement.part(key_of(result, haystack), haystack.text.tokens.size(),
+                                     [&](const LongMeasurement::Report& report) {
+                                         return read(model, haystack, result.setting, report, console.stop);
+                                     });
+                add(found, haystack, result);
             }
-    }
-
-    // Whether it is the policy that evicts nothing, which is measured once and without a budget.
-    static bool keeps_everything(const std::string& policy)
-    {
-        return engine::PolicySpec::parse(policy).name == "full";
     }
 
     static std::string key_of(const PolicyResult& result, const Haystack& haystack)
     {
-        return result.policy + "|" + result.budget + "|" + haystack.key();
+        return result.setting.policy + "|" + result.setting.budget + "|" + haystack.key();
     }
 
-    // Null members: the lists cannot hold the text.
-    template<class Report>
-    ordered_json read(const std::shared_ptr<const engine::Model>& model, const Haystack& haystack,
-                      const PolicyResult& result, engine::FeedOptions& feed, const Report& report) const
+    engine::SessionOptions options_for(const engine::Model& model, const Haystack& haystack,
+                                       const PolicyAndBudget& setting) const
     {
-        CommonOptions options = common_;
-        options.policy = result.policy;
-        options.budget = result.budget;
         const NeedleText& text = haystack.text;
-        const size_t room = engine::room_for_answers(text, generated_);
-        const uint64_t stream = text.tokens.size() + room;
-        engine::SessionOptions chosen =
-            options.session(model->config(), {.input = haystack.length, .stream = stream});
-        const Protocol protocol = protocols.at(protocol_);
-        if (protocol == Protocol::Steered)
-            storage::make_room_for(text.asked[0].question, model->config(), Text::verbatim("eval needle"), chosen);
-        engine::Session session(model, chosen);
+        engine::SessionOptions options =
+            options_to_measure(setting.options(common_), model, text.tokens, 0,
+                               engine::room_for_answers(text, generated_), haystack.document);
+        if (protocols.at(protocol_) == Protocol::Steered)
+            storage::make_room_for(text.asked[0].question, model.config(), Text::verbatim("eval needle"), options);
+        return options;
+    }
+
+    // Null: stopped. Null as "answers": the lists cannot hold the text.
+    ordered_json read(const std::shared_ptr<const engine::Model>& model, const Haystack& haystack,
+                      const PolicyAndBudget& setting, const LongMeasurement::Report& report,
+                      const std::stop_token& stop) const
+    {
+        const NeedleText& text = haystack.text;
+        engine::Session session(model, options_for(*model, haystack, setting));
+        const uint64_t stream = text.tokens.size() + engine::room_for_answers(text, generated_);
+        const int32_t budget = session.options().budget;
         if (!session.policy().bounded() && stream > static_cast<uint64_t>(session.policy().capacity()))
-            return {{"budget", session.options().budget}, {"answers", nullptr}};
-        feed.progress = [&](const engine::Telemetry& now) { report(session, now); };
-        const auto answers = engine::read_needles(session, text, protocol, generated_, feed);
-        if (!answers) throw_interrupted();
+            return {{"budget", budget}, {"answers", nullptr}};
+        const engine::FeedOptions feed{
+            .stop = stop, .progress = [&](const engine::Telemetry& now) { report(session, now); }, .loss = {}};
+        const auto answers = engine::read_needles(session, text, protocols.at(protocol_), generated_, feed);
+        if (!answers) return nullptr;
         ordered_json all = ordered_json::array();
         for (const engine::NeedleAnswer& answer : *answers)
             all.push_back({{"chosen", answer.is_chosen},
                            {"generated", answer.is_generated ? ordered_json(*answer.is_generated) : ordered_json()},
                            {"held", answer.held},
                            {"losses", answer.losses}});
-        return {{"budget", session.options().budget}, {"answers", all}};
+        return {{"budget", budget}, {"answers", all}, {"knows_question", session.policy().signals().any()}};
     }
 
-    [[noreturn]] void throw_interrupted() const
+    void add(const ordered_json& answers, const Haystack& haystack, PolicyResult& result) const
     {
-        throw Interrupted{journal_.empty()
-                              ? Text("stopped while measuring; no result was printed")
-                              : Text("stopped while measuring; the results so far are in {0}, and the same "
-                                     "command goes on from them",
-                                     Text::escaped(journal_))};
-    }
-
-    static void add(const ordered_json& answers, const Haystack& haystack, PolicyResult& result)
-    {
-        if (answers["answers"].is_null()) {
+        if (answers.at("answers").is_null()) {
             if (std::ranges::find(result.too_long, haystack.length) == result.too_long.end())
                 result.too_long.push_back(haystack.length);
             return;
         }
+        result.ignores_question = protocols.at(protocol_) == Protocol::Steered && !answers.at("knows_question");
         for (size_t i = 0; i < haystack.depths.size(); ++i) {
-            const ordered_json& answer = answers["answers"].at(i);
+            const ordered_json& answer = answers.at("answers").at(i);
             Cell& cell = result.cells[{haystack.depths[i], haystack.length}];
-            cell.chosen.add(answer["chosen"]);
-            if (!answer["generated"].is_null()) cell.generated.add(answer["generated"]);
-            cell.loss += answer["losses"][0].get<double>();
-            cell.held += answer["held"].get<double>();
-            cell.budget = answers["budget"];
+            cell.chosen.add(answer.at("chosen"));
+            if (!answer.at("generated").is_null()) cell.generated.add(answer.at("generated"));
+            cell.loss += answer.at("losses").at(0).get<double>();
+            cell.held += answer.at("held").get<double>();
+            cell.budget = answers.at("budget");
         }
-    }
-
-    static std::string percent(double share)
-    {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-        return text;
     }
 
     static std::string shorter(double number) // 50, 12.5
@@ -334,12 +319,6 @@ private:
         char text[32];
         std::snprintf(text, sizeof text, "%g", number);
         return text;
-    }
-
-    static std::string shown(const Proportion& proportion)
-    {
-        const auto [low, high] = proportion.interval();
-        return percent(proportion.share()) + " (" + percent(low) + " to " + percent(high) + ")";
     }
 
     static std::string aligned(const std::string& text) // right
@@ -350,13 +329,13 @@ private:
 
     std::string table(const std::vector<PolicyResult>& results, const CommandWording& wording) const
     {
-        std::string out = wording.of(
-            Text("{0}; the right number is the most likely of {1}\n", protocol_, engine::Needle::answers_asked));
+        std::string out =
+            wording.of(Text("{0}; the right number is the most likely of {1}, of which {2} are in the text\n",
+                            protocol_, engine::Needle::answers_asked, numbers_in_text()));
         for (const PolicyResult& result : results) {
-            out += '\n' +
-                   wording.of(Text("{0}  budget {1}", result.policy,
-                                   result.budget.empty() ? std::string("-") : result.budget)) +
-                   '\n';
+            out += '\n' + setting_name(result.setting, wording) + '\n';
+            if (result.ignores_question)
+                out += wording.of(Text("  it looks at no attention, so it read without knowing the question\n"));
             for (const uint64_t length : result.too_long)
                 out += wording.of(Text("  {0} tokens: n/a, its lists cannot hold them\n", format_count(length)));
             if (result.cells.empty()) continue;
@@ -368,12 +347,20 @@ private:
                     to->of += from->of;
                 }
             }
-            out += wording.of(Text("  all: {0} of {1} likeliest, {2}\n", chosen.right, chosen.of, shown(chosen)));
+            out += wording.of(
+                Text("  all: {0} of {1} likeliest, {2}\n", chosen.right, chosen.of, shown_share(chosen)));
             if (generated.of > 0)
-                out += wording.of(
-                    Text("  all: {0} of {1} generated, {2}\n", generated.right, generated.of, shown(generated)));
+                out += wording.of(Text("  all: {0} of {1} generated, {2}\n", generated.right, generated.of,
+                                       shown_share(generated)));
         }
         return out;
+    }
+
+    // Of the numbers that a question has to choose from.
+    size_t numbers_in_text() const
+    {
+        const size_t others = is_together_ ? depth_list().size() - 1 : 0;
+        return std::min(engine::Needle::answers_asked, 1 + decoys_ + others);
     }
 
     static std::string grid(const PolicyResult& result, const CommandWording& wording)
@@ -418,9 +405,10 @@ private:
                      {"mean_loss", cell.loss / of},
                      {"held", cell.held / of}});
             }
-            all.push_back({{"policy", result.policy},
-                           {"budget", result.budget},
+            all.push_back({{"policy", result.setting.policy},
+                           {"budget", result.setting.budget},
                            {"too_long", result.too_long},
+                           {"ignores_question", result.ignores_question},
                            {"cells", cells}});
         }
         return {{"schema", "palimpsest.needle/1"},
@@ -430,13 +418,15 @@ private:
                 {"decoys", decoys_},
                 {"together", is_together_},
                 {"alternatives", engine::Needle::answers_asked},
+                {"in_text", numbers_in_text()},
                 {"results", all}};
     }
 
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     std::vector<std::string> files_;
-    std::string policies_, budgets_, lengths_ = "2k,4k,8k", depths_ = "0,25,50,75,100";
+    PolicyGrid grid_;
+    std::string lengths_ = "2k,4k,8k", depths_ = "0,25,50,75,100";
     std::string wording_ = "repeated", protocol_ = "blind", journal_;
     uint64_t trials_ = 1, seed_ = 0;
     size_t decoys_ = 0;

@@ -26,12 +26,12 @@ std::string text_of(const Tokenizer& tokenizer, std::span<const TokenId> tokens)
     return text;
 }
 
-// Ten sentences of ten letters, full stops included: a token for each, as they would not be with spaces.
+// Ten lines of ten letters, line ends included: a token for each.
 std::string sentences()
 {
     std::string text;
     for (char c = 'a'; c < 'k'; ++c)
-        text += std::string(9, c) + ".";
+        text += std::string(9, c) + "\n";
     return text;
 }
 
@@ -86,6 +86,33 @@ TEST_CASE("a text without sentences takes an insertion where it is asked for")
     CHECK(made.inserted[0].first == 500);
 }
 
+TEST_CASE("a stop within a number or a word ends no sentence, and no character is split")
+{
+    const auto model = model_with_text();
+    const Tokenizer& tokenizer = *model->tokenizer();
+    const auto place = [&](const std::string& text, size_t bytes) {
+        const auto tokens = tokenizer.encode(text, false);
+        REQUIRE(tokens.size() == text.size());
+        const double depth = static_cast<double>(bytes) / static_cast<double>(text.size());
+        return make_haystack(tokenizer, tokens, 0, tokens.size() + 3,
+                             std::vector<Insertion>{{tokenizer.encode("<n>", false), depth}})
+            .inserted[0]
+            .first;
+    };
+    std::string numbers, lines;
+    for (int i = 0; i < 100; ++i) {
+        numbers += "3.14";
+        lines += "\u706f\u53f0\u3002\u706f";
+    }
+    CHECK(place(numbers, 302) == 302);
+    CHECK(place("See.\n" + numbers, 7) == 5);
+    CHECK(place(lines, 24) == 21); // behind the last full stop
+    std::string han;
+    for (int i = 0; i < 200; ++i)
+        han += "\u706f";
+    CHECK(place(han, 301) == 300);
+}
+
 TEST_CASE("needles of a text stand in it as they are asked for, with their decoys, and do not depend on later ones")
 {
     const auto model = model_with_text();
@@ -107,7 +134,7 @@ TEST_CASE("needles of a text stand in it as they are asked for, with their decoy
         size_t in_text = 0;
         for (const auto& answer : asked.answers)
             in_text += all.find(text_of(tokenizer, answer)) != all.npos ? 1 : 0;
-        CHECK(in_text == 3); // its own and the decoys'
+        CHECK(in_text == 4); // its own, the decoys', and the other needle's
     }
     const NeedleText first = make_needle_text(tokenizer, text, 0, 2000, std::span(depths).first(1), settings);
     CHECK(first.asked[0].value == made.asked[0].value);

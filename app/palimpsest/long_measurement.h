@@ -1,0 +1,47 @@
+// Runs the parts of a long measurement one after the other: each takes its result from the journal if it is there,
+// and progress is that of all together.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/journal.h"
+#include "storage/session/reading_meter.h"
+
+namespace palimpsest::app {
+
+// What the results of a journal depend on, whatever is measured: the model, its arithmetic, this version, and the
+// options of the cache but policy and budget.
+nlohmann::ordered_json measurement_of(const std::string& eval, const engine::Model& model,
+                                      const CommonOptions& options);
+// The options of a session that reads `ids` and then `more` tokens, the pins of `common` among them. Throws Error
+// (Usage) if they do not fit the model or one another, or if a pin is not in the text.
+engine::SessionOptions options_to_measure(const CommonOptions& common, const engine::Model& model,
+                                          std::span<const engine::TokenId> ids, uint64_t added, uint64_t more,
+                                          const std::string& name);
+
+class LongMeasurement {
+public:
+    // `what` names it in the progress. `tokens`: to be read by all parts, those in the journal included. The
+    // arguments must outlive this.
+    LongMeasurement(Console& console, bool events, const std::string& what, uint64_t tokens, Journal& journal);
+
+    // Reports the progress of a part's session.
+    using Report = std::function<void(const engine::Session& session, const engine::Telemetry& now)>;
+    // Measures a part of so many tokens, those of its questions included; null: stopped. Throws Interrupted then,
+    // which says where the results so far are.
+    using Measure = std::function<nlohmann::ordered_json(const Report& report)>;
+    nlohmann::ordered_json part(const std::string& key, uint64_t tokens, const Measure& measure);
+
+private:
+    ConsoleListener listener_;
+    storage::ReadingMeter meter_;
+    Journal& journal_;
+    uint64_t tokens_, done_ = 0;
+    bool has_begun_ = false;
+};
+
+} // namespace palimpsest::app
