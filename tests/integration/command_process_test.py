@@ -67,6 +67,7 @@ class CommandTest(unittest.TestCase):
     # -- every subcommand in a pipe ------------------------------------------------------------------------------
 
     def test_every_subcommand_gives_clean_output_and_json(self):
+        diary = self.file("diary.txt", "".join("We saw on day %s a %d. " % (chr(97 + i), 10 + i) for i in range(11)))
         commands = {
             ("summarize", self.book, *SMALL, "--max-tokens", "8"): "palimpsest.answer/1",
             ("ask", self.book, "who wrote?", "where?", *SMALL, "--max-tokens", "8"): "palimpsest.answer/1",
@@ -74,7 +75,7 @@ class CommandTest(unittest.TestCase):
             ("compare", self.book, "--policies", "treekv,streaming:sinks=2,lacache:span=1", *SMALL): "palimpsest.comparison/1",
             ("eval", "ppl", self.book, *SMALL, "--lengths", "64,128"): "palimpsest.perplexity/1",
             ("eval", "needle", self.book, *SMALL, "--lengths", "300", "--depths", "50"): "palimpsest.needle/1",
-            ("eval", "recall", self.book, *SMALL, "--questions", "5"): "palimpsest.recall/1",
+            ("eval", "recall", diary, *SMALL, "--questions", "5"): "palimpsest.recall/1",
             ("tokenize", self.book, "--model", MODEL): "palimpsest.tokens/1",
             ("tokenize", self.book, "--model", MODEL, "--pieces"): "palimpsest.tokens/1",
             ("models", "show", MODEL): "palimpsest.model/1",
