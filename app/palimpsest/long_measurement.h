@@ -13,8 +13,8 @@
 
 namespace palimpsest::app {
 
-// What the results of a journal depend on, whatever is measured: the model, its arithmetic, this version, and the
-// options of the cache but policy and budget.
+// The settings that every measurement stores at the head of its journal: the version of the program, the model, its
+// arithmetic, and the options of the cache except policy and budget, which are part of each result's key.
 nlohmann::ordered_json measurement_of(const std::string& eval, const engine::Model& model,
                                       const CommonOptions& options);
 // The options of a session that reads `ids` and then `more` tokens, the pins of `common` among them. Throws Error

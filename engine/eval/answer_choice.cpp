@@ -25,7 +25,8 @@ std::optional<double> loss_of_fed(Session& session, std::span<const TokenId> tok
     return sum;
 }
 
-// The same token by token, since a retrieval policy reads a part of the cache only when it decodes.
+// As loss_of_fed, but decodes one token after the other: a retrieval policy reads only a part of the cache when it
+// decodes, and all of it when a chunk is fed.
 std::optional<double> loss_of_decoded(Session& session, std::span<const TokenId> tokens,
                                       const std::stop_token& stop)
 {

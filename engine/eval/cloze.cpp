@@ -13,7 +13,8 @@
 namespace palimpsest::engine {
 namespace {
 
-// What a word is by its letters; German nouns count as names, too.
+// The class of a word, told by its letters alone: one that begins with its only capital is a Name, German nouns
+// too.
 enum class Kind : uint8_t { Other, Name, Number, RareWord };
 constexpr size_t kinds_of_word = 4;
 
@@ -39,7 +40,8 @@ bool is_space(char32_t code)
     return code == U' ' || code == U'\n' || code == U'\t' || code == U'\r';
 }
 
-// Of scripts without capitals, those that separate words by spaces: not Thai to Burmese, Khmer, Han or kana.
+// Whether the script of a letter puts spaces between words. False for Thai, Lao, Tibetan, Burmese, Khmer, Han and
+// kana.
 bool separates_words(char32_t code)
 {
     return !(code >= 0x0e00 && code < 0x10a0) && !(code >= 0x1780 && code < 0x1800) &&

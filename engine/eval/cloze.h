@@ -19,8 +19,9 @@ struct Cloze {
     std::string before; // of the sentence, without white space at its end
     // Different words, each with a space before it, none of which stands in `before`; the first is right.
     std::array<std::string, answers_asked> answers;
-    // What stands behind the word: a mark, or the next word. Said after each answer, or else a word that begins
-    // another one, such as 19 of 1984, would never be less likely than that.
+    // The text that follows the word in the document: a punctuation mark, or a space and the next word. Append it
+    // to every answer before computing losses: without it, "19" could never be less likely than "1984", which it
+    // begins.
     std::string after;
     TextRange at; // the right one in the text, without the space
 };
@@ -30,7 +31,7 @@ struct Cloze {
 // the four words before it stand nowhere else, so that nothing but this place tells it. Names and numbers are
 // preferred to words of at least seven letters (five in a script without capitals). Empty for a text in a script
 // that does not separate words. The same text and seed give the same questions on every machine. Costs one pass
-// over the text, and 50 bytes of memory for each word.
+// over the text, and about 120 bytes of memory for each word.
 std::vector<Cloze> make_clozes(std::string_view text, size_t count, uint64_t seed);
 
 } // namespace palimpsest::engine

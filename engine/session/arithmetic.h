@@ -24,7 +24,8 @@ std::string name_of(const Arithmetic& arithmetic);  // "AVX3", "AVX3 fixed-point
 
 // Whether logits of the same tokens, computed with different arithmetic, may come from the same cache: no logit
 // differs by more than 1e-3 times the largest absolute logit, or 5e-2 times it between CPU and GPU
-// (docs/validation.md, K9). Returns false if a logit is infinite or NaN, or if the spans have different lengths.
+// (rule K9 in docs/validation.md). Returns false if a logit is infinite or NaN, or if the spans have different
+// lengths.
 bool may_be_same_logits(const Arithmetic& one, std::span<const float> logits, const Arithmetic& other,
                         std::span<const float> others);
 

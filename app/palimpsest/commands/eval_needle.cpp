@@ -356,7 +356,7 @@ private:
         return out;
     }
 
-    // Of the numbers that a question has to choose from.
+    // How many of the ten numbers that a question offers stand in the text.
     size_t numbers_in_text() const
     {
         const size_t others = is_together_ ? depth_list().size() - 1 : 0;
