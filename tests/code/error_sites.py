@@ -455,7 +455,7 @@ def sites(program):
 def reports_of(program, code, at, arguments):
     """The reports of one place, for all callers of the functions around it."""
     values = [program.value(code, *argument) for argument in arguments]
-    queue, seen, reports = [(code.path, fields, 0) for fields in combined(values)], set(), []
+    queue, seen, reports = [(code.path, fields, 0) for fields in combined(values)], set(), {}
     while queue:
         path, fields, steps = queue.pop()
         if (path, fields) in seen:
@@ -464,7 +464,8 @@ def reports_of(program, code, at, arguments):
         reference = next((part for k in (1, 0, 3, 4, 2) for part in fields[k] if isinstance(part, Reference)), None)
         if reference is None or steps == MOST_STEPS:
             if not any(isinstance(part, PassedOn) for part in fields[1]):
-                reports.append(Report(path, *map(shown, fields)))
+                texts = (path, *map(shown, fields))  # the same for many ways through the callers
+                reports[texts] = Report(*texts)
             if len(reports) > MOST_SENTENCES:
                 raise Trouble(f"{code.at(at)}: this place has too many sentences")
             continue
@@ -475,8 +476,8 @@ def reports_of(program, code, at, arguments):
                 says_more = len(shown(new[3])) > len(shown(fields[3]))
                 queue.append((caller.path if says_more else path, new, steps + 1))
     # An alternative without any words, of a function that other code calls through a pointer, says nothing.
-    with_words = [report for report in reports if has_words(report.what)]
-    return with_words or reports
+    with_words = [report for report in reports.values() if has_words(report.what)]
+    return with_words or list(reports.values())
 
 
 def has_words(text):
