@@ -3,40 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/session/record_all_policy.h"
 #include "engine/session/session.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
 namespace {
-
-// A policy that accumulates all attention and keeps every token.
-class RecordAllPolicy final : public Policy {
-public:
-    RecordAllPolicy(int64_t lists, int32_t room) : lists_(lists), room_(room) {}
-
-    const PolicySpec& resolved() const override { return spec_; }
-    SignalNeeds signals() const override { return {.window = SignalNeeds::all}; }
-    PositionMode default_positions() const override { return PositionMode::Contiguous; }
-    bool bounded() const override { return false; }
-    bool couples_layers() const override { return false; }
-    bool heads_alike() const override { return false; }
-    int32_t list_budget(int32_t, int32_t) const override { return room_; }
-    int64_t total_budget() const override { return lists_ * room_; }
-    void observe(int32_t, std::span<const ListState>, const LayerObservation&) override {}
-    void select(int32_t, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped) override
-    {
-        dropped.assign(heads.size(), {});
-    }
-    std::vector<std::byte> state() const override { return {}; }
-    void restore(std::span<const std::byte>) override {}
-    std::unique_ptr<Policy> clone() const override { return std::make_unique<RecordAllPolicy>(*this); }
-
-private:
-    PolicySpec spec_{"full", {}};
-    int64_t lists_;
-    int32_t room_;
-};
 
 int64_t longest_list(const SessionState& state)
 {
@@ -104,8 +77,9 @@ std::vector<AttendedToken> attention_trace(const std::shared_ptr<const Model>& m
     const auto lists = static_cast<int64_t>(before.lists.size());
     SessionState state = without_sums(before);
     state.question_ids.clear();
-    const auto session =
-        Session::adopt(model, state, options, std::make_unique<RecordAllPolicy>(lists, static_cast<int32_t>(room)));
+    const SignalNeeds all_rows{.window = SignalNeeds::all};
+    const auto session = Session::adopt(
+        model, state, options, std::make_unique<RecordAllPolicy>(lists, static_cast<int32_t>(room), all_rows));
 
     const FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
     std::vector<Received> layers(static_cast<size_t>(model->config().layers));

@@ -1,0 +1,46 @@
+// Which share of the full model's attention falls on tokens that a policy still holds.
+//
+// The attention is that of a session that evicts nothing, on the same text. The policy's own session computes other
+// hidden states after its first eviction, and so other queries and keys; these are not what is measured.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/eval/attention_probe.h"
+
+namespace palimpsest::engine {
+
+// Shares of the attention of a probe's rows. The rows' own tokens count as held: no policy evicts them before they
+// attend to one another.
+struct AttentionShare {
+    double held = 0;
+    double best = 0; // held by a list of the same length with the tokens that these rows attend to most
+};
+
+struct AttentionAtDistance {
+    double all = 0;  // share of the attention that falls on tokens at this distance
+    double held = 0; // the part of it that falls on tokens that are held
+};
+
+struct AttentionRecall {
+    // Distances of a token from the first row, upper bounds, each less than the next; the first are the rows
+    // themselves, the last has no bound.
+    static constexpr std::array<uint64_t, 7> distances = {0, 16, 64, 256, 1024, 4096, 16384};
+
+    std::vector<AttentionShare> lists;                                   // [layers * kv_heads] mean over the probes
+    std::vector<AttentionShare> places;                                  // [probes] mean over the lists
+    std::array<AttentionAtDistance, distances.size() + 1> by_distance{}; // mean over probes and lists
+};
+
+// Reads the text before the last probe's rows and looks at the lists at every place of a probe, after the eviction
+// there and before a token is added; at the last one after Session::finish, so that a policy with schedule "once"
+// has evicted. Costs a reading with the policy. Returns nullopt if stopped. Throws as Session::feed does. REQUIRES:
+// the session is new; the probes are of the same model and text and of places for its chunk.
+std::optional<AttentionRecall> attention_recall(Session& session, std::span<const TokenId> text,
+                                                std::span<const AttentionProbe> probes, const FeedOptions& options);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,16 @@
+// Sessions with full attention, whose attention is measured.
+#pragma once
+
+#include <memory>
+
+#include "engine/session/session.h"
+
+namespace palimpsest::engine {
+
+// A session that keeps all of `tokens` tokens, with contiguous positions, and records the attention named by
+// `needs`, which its observer sees. Takes chunk and KV type from `options`. Throws as the constructor of Session
+// does: Usage if the model's context is shorter.
+std::unique_ptr<Session> full_session(const std::shared_ptr<const Model>& model, SessionOptions options,
+                                      size_t tokens, const SignalNeeds& needs);
+
+} // namespace palimpsest::engine

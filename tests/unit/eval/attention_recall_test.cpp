@@ -1,0 +1,223 @@
+// The share of the full attention that policies hold: against attention in float64 with plain loops, and where it
+// is known without computing it.
+#include "engine/eval/attention_recall.h"
+
+#include <filesystem>
+
+#include "engine/eval/full_session.h"
+#include "engine/model/files/open_model.h"
+#include "engine/policy/named/registry.h"
+#include "tests/support/catch.h"
+#include "tests/support/reference_model.h"
+#include "tests/unit/session/session_fixture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+
+namespace {
+
+constexpr int32_t rows = 8, chunk = 16;
+
+SessionOptions options_for(const std::string& policy, int32_t budget)
+{
+    SessionOptions options;
+    options.policy = PolicySpec::parse(policy);
+    options.budget = policy == "full" ? no_budget : budget;
+    options.chunk = chunk;
+    options.kv_type = kernels::DType::F32;
+    return options;
+}
+
+std::vector<AttentionProbe> probes_of(const std::shared_ptr<const Model>& model, std::span<const TokenId> text,
+                                      int32_t count)
+{
+    const auto full = full_session(model, options_for("full", 0), text.size(), {.window = rows});
+    return *probe_attention(*full, text, probe_places(text.size(), chunk, rows, count), {});
+}
+
+AttentionRecall recall_of(const std::shared_ptr<const Model>& model, std::span<const TokenId> text,
+                          const std::string& policy, int32_t budget, std::span<const AttentionProbe> probes)
+{
+    Session session(model, options_for(policy, budget));
+    return *attention_recall(session, text, probes, {});
+}
+
+double held(const AttentionRecall& recall)
+{
+    double sum = 0;
+    for (const AttentionShare& list : recall.lists)
+        sum += list.held / static_cast<double>(recall.lists.size());
+    return sum;
+}
+
+// Mass that rows [first, first + rows) of a text give to each of its tokens in each list, in float64.
+std::vector<std::vector<double>> slow_attention(const ReferenceModel& model, std::span<const TokenId> text,
+                                                uint64_t first)
+{
+    const ModelConfig& c = model.config();
+    std::vector<std::vector<double>> received(static_cast<size_t>(c.layers * c.kv_heads),
+                                              std::vector<double>(first + rows));
+    ReferenceStream stream(model, true);
+    stream.feed(text.first(first + rows), [&](int layer, int head, int row, const auto& attention) {
+        if (static_cast<uint64_t>(row) < first) return;
+        for (const auto& of_head : attention)
+            for (size_t i = 0; i < of_head.size(); ++i)
+                received[static_cast<size_t>(layer * c.kv_heads + head)][i] +=
+                    of_head[i] / static_cast<double>(attention.size());
+    });
+    return received;
+}
+
+} // namespace
+
+TEST_CASE("the attention that is compared with, and the shares of it, are those of a slow model")
+{
+    const auto shape = GENERATE(RandomModelShape{.layers = 2},
+                                RandomModelShape{.layers = 2, .architecture = "gemma2", .window = 40});
+    CAPTURE(shape.architecture);
+    const auto path = random_model(shape);
+    const ReferenceModel slow(open_model(path));
+    const auto model = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+    std::filesystem::remove(path); // stays mapped
+    const auto text = random_text(150);
+    const auto probes = probes_of(model, text, 3);
+    REQUIRE(probes.size() == 3);
+    CHECK((probes[0].tokens == 32 && probes[1].tokens == 80 && probes[2].tokens == 142));
+
+    Session session(model, options_for("h2o", 24));
+    const AttentionRecall fast = *attention_recall(session, text, probes, {});
+    Session again(model, options_for("h2o", 24));
+    std::vector<AttentionShare> lists(fast.lists.size());
+    for (size_t p = 0; p < probes.size(); ++p) {
+        const auto expected = slow_attention(slow, text, probes[p].tokens);
+        const uint64_t from = p == 0 ? 0 : probes[p - 1].tokens;
+        again.feed(std::span(text).subspan(from, probes[p].tokens - from));
+        if (p == 2) again.finish();
+        const RetentionMap kept = again.retention();
+        AttentionShare mean;
+        for (size_t i = 0; i < expected.size(); ++i) {
+            REQUIRE(probes[p].received[i].size() == expected[i].size());
+            for (size_t t = 0; t < expected[i].size(); ++t)
+                REQUIRE(static_cast<double>(probes[p].received[i][t]) == Approx(expected[i][t]).margin(1e-4));
+            std::vector<double> older(expected[i].begin(), expected[i].end() - rows);
+            double own = std::accumulate(expected[i].end() - rows, expected[i].end(), 0.0);
+            double holds = own, best = own;
+            for (const uint32_t token : kept.tokens[i])
+                holds += older[token];
+            std::sort(older.rbegin(), older.rend());
+            for (size_t k = 0; k < kept.tokens[i].size(); ++k)
+                best += older[k];
+            lists[i].held += holds / rows / 3;
+            lists[i].best += best / rows / 3;
+            mean.held += holds / rows / static_cast<double>(expected.size());
+            mean.best += best / rows / static_cast<double>(expected.size());
+        }
+        CHECK(fast.places[p].held == Approx(mean.held).margin(1e-4));
+        CHECK(fast.places[p].best == Approx(mean.best).margin(1e-4));
+    }
+    for (size_t i = 0; i < lists.size(); ++i) {
+        CHECK(fast.lists[i].held == Approx(lists[i].held).margin(1e-4));
+        CHECK(fast.lists[i].best == Approx(lists[i].best).margin(1e-4));
+    }
+    CHECK(held(fast) < 0.99);
+}
+
+TEST_CASE("whoever holds everything holds all attention")
+{
+    const auto model = load_random();
+    const auto text = random_text(150);
+    const auto probes = probes_of(model, text, 4);
+    const auto [policy, budget] =
+        GENERATE(std::pair{"full", 0}, std::pair{"treekv", 150}, std::pair{"streaming", 150});
+    for (const AttentionShare& list : recall_of(model, text, policy, budget, probes).lists) {
+        CHECK(list.held == Approx(1).epsilon(1e-12));
+        CHECK(list.best == Approx(1).epsilon(1e-12));
+    }
+}
+
+TEST_CASE("streaming holds the attention on the first and the newest tokens, at their distances")
+{
+    const auto model = load_random();
+    const auto text = random_text(150);
+    const auto probes = probes_of(model, text, 1);
+    const AttentionRecall recall = recall_of(model, text, "streaming:sinks=3", 20, probes);
+    std::array<AttentionAtDistance, 8> by_distance{};
+    for (size_t i = 0; i < recall.lists.size(); ++i) {
+        const std::vector<float>& received = probes[0].received[i];
+        double expected = 0;
+        for (size_t token = 0; token < received.size(); ++token) {
+            const size_t bin = token >= 142 ? 0 : token >= 142 - 16 ? 1 : token >= 142 - 64 ? 2 : 3;
+            const double share = static_cast<double>(received[token]) / rows;
+            by_distance[bin].all += share / static_cast<double>(recall.lists.size());
+            if (token >= 3 && token < 142 - 17) continue;
+            expected += share;
+            by_distance[bin].held += share / static_cast<double>(recall.lists.size());
+        }
+        CHECK(recall.lists[i].held == Approx(expected).epsilon(1e-5));
+    }
+    for (size_t bin = 0; bin < by_distance.size(); ++bin) {
+        CHECK(recall.by_distance[bin].all == Approx(by_distance[bin].all).margin(1e-5));
+        CHECK(recall.by_distance[bin].held == Approx(by_distance[bin].held).margin(1e-5));
+    }
+    CHECK((by_distance[2].held > 0 && by_distance[2].held < by_distance[2].all)); // the 17th token back
+}
+
+TEST_CASE("no policy holds more than the best lists of its lengths, and distances divide what it holds")
+{
+    const auto model = load_random();
+    const auto text = random_text(200);
+    const auto probes = probes_of(model, text, 4);
+    for (const PolicyInfo& policy : policies()) {
+        CAPTURE(policy.name);
+        const AttentionRecall recall = recall_of(model, text, std::string(policy.name), 64, probes);
+        for (const auto& shares : {recall.lists, recall.places})
+            for (const AttentionShare& share : shares) {
+                CHECK(share.held <= share.best + 1e-12);
+                CHECK((share.held > 0 && share.best <= 1 + 1e-12));
+            }
+        double all = 0, of_distances = 0;
+        for (const AttentionAtDistance& at : recall.by_distance) {
+            CHECK(at.held <= at.all + 1e-12);
+            all += at.all;
+            of_distances += at.held;
+        }
+        CHECK(all == Approx(1).epsilon(1e-12));
+        CHECK(of_distances == Approx(held(recall)).epsilon(1e-12));
+    }
+}
+
+TEST_CASE("a policy that evicts once is measured before and after it has")
+{
+    const auto model = load_random();
+    const auto text = random_text(200);
+    const auto recall = recall_of(model, text, "snapkv:schedule=once", 40, probes_of(model, text, 4));
+    REQUIRE(recall.places.size() == 4);
+    for (size_t p = 0; p < 3; ++p)
+        CHECK(recall.places[p].held == Approx(1).epsilon(1e-12));
+    CHECK(recall.places[3].held < 0.99);
+    CHECK(recall.places[3].best < 0.999);
+}
+
+TEST_CASE("probes are ends of chunks spread over a text, and its end")
+{
+    using Places = std::vector<uint64_t>;
+    CHECK(probe_places(150, 16, 8, 1) == Places{142});
+    CHECK(probe_places(150, 16, 8, 4) == Places{32, 64, 96, 142});
+    CHECK(probe_places(60, 16, 8, 100) == Places{16, 32, 52}); // 48 is nearer to the end than its rows need
+    CHECK(probe_places(9, 16, 8, 3) == Places{1});
+    CHECK(probe_places(56, 16, 16, 3) == Places{16, 40});
+}
+
+TEST_CASE("a stopped measurement of attention has no result")
+{
+    const auto model = load_random();
+    const auto text = random_text(150);
+    std::stop_source stop;
+    stop.request_stop();
+    const FeedOptions stopped{.stop = stop.get_token(), .progress = {}, .loss = {}};
+    const auto full = full_session(model, options_for("full", 0), text.size(), {.window = rows});
+    CHECK_FALSE(probe_attention(*full, text, probe_places(150, chunk, rows, 2), stopped));
+    Session session(model, options_for("treekv", 40));
+    CHECK_FALSE(attention_recall(session, text, probes_of(model, text, 2), stopped));
+}
