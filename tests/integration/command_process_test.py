@@ -76,6 +76,8 @@ class CommandTest(unittest.TestCase):
             ("eval", "ppl", self.book, *SMALL, "--lengths", "64,128"): "palimpsest.perplexity/1",
             ("eval", "needle", self.book, *SMALL, "--lengths", "300", "--depths", "50"): "palimpsest.needle/1",
             ("eval", "recall", diary, *SMALL, "--questions", "5"): "palimpsest.recall/1",
+            ("eval", "attention-recall", self.book, *SMALL, "--first", "200"): "palimpsest.attention-recall/1",
+            ("eval", "spectrum", self.book, "--model", MODEL, "--length", "96"): "palimpsest.spectrum/1",
             ("tokenize", self.book, "--model", MODEL): "palimpsest.tokens/1",
             ("tokenize", self.book, "--model", MODEL, "--pieces"): "palimpsest.tokens/1",
             ("models", "show", MODEL): "palimpsest.model/1",

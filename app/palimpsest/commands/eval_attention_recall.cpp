@@ -1,0 +1,394 @@
+// `eval attention-recall`: which share of the attention that a model without eviction pays falls on tokens that a
+// policy still holds, by layer, place and distance.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "app/palimpsest/chosen_model.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/journal.h"
+#include "app/palimpsest/long_measurement.h"
+#include "app/palimpsest/measuring.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/policy_grid.h"
+#include "app/palimpsest/shown_share.h"
+#include "app/palimpsest/table.h"
+#include "app/palimpsest/token_source.h"
+#include "engine/eval/attention_recall.h"
+#include "engine/eval/full_session.h"
+#include "engine/session/session_setup.h"
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "storage/session/session_report.h"
+
+namespace palimpsest::app {
+namespace {
+
+using engine::AttentionAtDistance;
+using engine::AttentionProbe;
+using engine::AttentionRecall;
+using engine::AttentionShare;
+using nlohmann::ordered_json;
+using storage::model_json;
+
+struct ProbedDocument {
+    TokenSource source;
+    SourceTokens tokens;
+    engine::Pins pins;
+    std::vector<uint64_t> places;
+};
+
+// The means of a policy over all documents.
+struct PolicyAttention {
+    PolicyAndBudget setting;
+    std::vector<AttentionShare> lists{}; // [layers * kv_heads]
+    std::vector<AttentionAtDistance> by_distance{};
+    struct Place {
+        std::string document;
+        uint64_t tokens = 0; // before it
+        int32_t budget = 0;  // tokens
+        AttentionShare share;
+    };
+    std::vector<Place> places{};
+    size_t documents = 0; // that were measured
+};
+
+AttentionShare mean(std::span<const AttentionShare> shares)
+{
+    AttentionShare sum;
+    for (const AttentionShare& share : shares) {
+        sum.held += share.held / static_cast<double>(shares.size());
+        sum.best += share.best / static_cast<double>(shares.size());
+    }
+    return sum;
+}
+
+class EvalAttentionRecall final : public Command {
+public:
+    explicit EvalAttentionRecall(CLI::App& parent)
+    {
+        command_ = parent.add_subcommand(
+            "attention-recall", "the share of full attention that falls on tokens a policy still holds, by layer");
+        command_->add_option("FILE", files_, "documents")->required();
+        grid_.add_options(*command_);
+        command_->add_option("--first", first_, "read no more than this many tokens of each document, such as 16k");
+        command_->add_option("--places", places_, "where to look, spread over each document")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 1000));
+        command_->add_option("--rows", rows_, "tokens after each place whose attention is measured")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 1024));
+        add_journal_option(*command_, journal_);
+        add_backend_options(*command_, common_);
+        add_cache_options(*command_, common_);
+        command_->add_flag("--json", common_.json, "print one JSON document");
+        add_events_option(*command_, common_);
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
+
+    void run(Console& console) override
+    {
+        if (rows_ > common_.chunk)
+            throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--rows"),
+                        Text("{0} tokens are more than a chunk of {1}", rows_, common_.chunk),
+                        Text("choose fewer, or a larger --chunk"));
+        const auto model = load_chosen_model(common_, console);
+        std::vector<ProbedDocument> documents;
+        for (const std::string& file : files_)
+            documents.push_back(read_document(file, *model, console));
+        std::vector<PolicyAttention> results;
+        for (const PolicyAndBudget& setting : grid_.all(common_)) {
+            check(setting, *model, documents);
+            results.push_back({.setting = setting});
+        }
+        Journal journal(journal_, measurement(*model));
+        measure(model, documents, results, journal, console);
+        if (common_.json)
+            write_json(console.out, json(*model, documents, results));
+        else
+            write_table(*model, results, console);
+    }
+
+private:
+    ProbedDocument read_document(const std::string& file, const engine::Model& model, Console& console) const
+    {
+        const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
+        ProbedDocument document{.source = {file, ""}, .tokens = {}, .pins = {}, .places = {}};
+        document.tokens = read_source(document.source, model, most, console, common_.events);
+        const uint64_t tokens = document.tokens.ids.size();
+        if (tokens <= static_cast<uint64_t>(rows_))
+            throw Error(
+                ErrorKind::Usage, ErrorCode::InvalidArguments, Text::escaped(file),
+                Text("it has {0} tokens, too few to look at the attention of {1}", format_count(tokens), rows_),
+                Text("give a longer document, or choose fewer --rows"));
+        if (tokens > static_cast<uint64_t>(model.config().context))
+            throw Error(
+                ErrorKind::Usage, ErrorCode::InvalidArguments, Text::escaped(file),
+                Text("it has {0} tokens, and full attention, with which policies are compared, reads no more "
+                     "than the {1} that the model was trained on",
+                     format_count(tokens), format_count(static_cast<uint64_t>(model.config().context))),
+                Text("measure its first tokens only, with --first"));
+        document.pins = pins_to_measure(model, common_, document.tokens, document.source, console);
+        document.places = engine::probe_places(tokens, common_.chunk, rows_, places_);
+        return document;
+    }
+
+    // Throws Error (Usage) for a policy or budget that is not possible, before anything is measured.
+    void check(const PolicyAndBudget& setting, const engine::Model& model,
+               const std::vector<ProbedDocument>& documents) const
+    {
+        for (const ProbedDocument& document : documents)
+            engine::set_up(options_for(setting, model, document), model.config(), model.backend().at_once());
+    }
+
+    // The settings of this run. A journal with other settings is refused.
+    ordered_json measurement(const engine::Model& model) const
+    {
+        return {{"eval", "attention-recall"},
+                {"model", model_json(model)["fingerprint"]},
+                {"first", first_},
+                {"places", places_},
+                {"rows", rows_},
+                {"chunk", common_.chunk},
+                {"positions", common_.positions},
+                {"kv_type", common_.kv_type},
+                {"pins", common_.pins}};
+    }
+
+    static std::string key_of(const PolicyAttention& result, const ProbedDocument& document)
+    {
+        return result.setting.policy + "|" + result.setting.budget + "|" + document.source.file;
+    }
+
+    // Document by document, so that only one document's probes are in memory. Full attention is read with the first
+    // policy whose result is not in the journal.
+    void measure(const std::shared_ptr<const engine::Model>& model, const std::vector<ProbedDocument>& documents,
+                 std::vector<PolicyAttention>& results, Journal& journal, Console& console) const
+    {
+        uint64_t tokens = 0;
+        for (const ProbedDocument& document : documents)
+            tokens += document.tokens.ids.size() * (results.size() + 1);
+        LongMeasurement measurement(console, common_.events, "attention-recall", tokens, journal);
+        for (const ProbedDocument& document : documents) {
+            const uint64_t own = document.tokens.ids.size();
+            const auto first = std::ranges::find_if(results, [&](const PolicyAttention& result) {
+                return journal.find(key_of(result, document)) == nullptr;
+            });
+            std::optional<std::vector<AttentionProbe>> probes;
+            for (auto result = results.begin(); result != results.end(); ++result) {
+                const bool reads_full = result == first || (first == results.end() && result == results.begin());
+                const ordered_json found = measurement.part(
+                    key_of(*result, document), reads_full ? 2 * own : own,
+                    [&](const LongMeasurement::Report& report) -> ordered_json {
+                        if (!probes) probes = probe(model, document, report, console.stop);
+                        if (!probes) return nullptr;
+                        const uint64_t before = reads_full ? own : 0;
+                        return read(model, document, result->setting, *probes, before, report, console.stop);
+                    });
+                add(found, document, *result);
+            }
+        }
+    }
+
+    std::optional<std::vector<AttentionProbe>> probe(const std::shared_ptr<const engine::Model>& model,
+                                                     const ProbedDocument& document,
+                                                     const LongMeasurement::Report& report,
+                                                     const std::stop_token& stop) const
+    {
+        engine::SessionOptions options;
+        options.chunk = common_.chunk;
+        options.kv_type = options_for({"full", "none"}, *model, document).kv_type;
+        const auto full = engine::full_session(model, options, document.tokens.ids.size(), {.window = rows_});
+        const engine::FeedOptions feed{
+            .stop = stop, .progress = [&](const engine::Telemetry& now) { report(*full, now); }, .loss = {}};
+        return engine::probe_attention(*full, document.tokens.ids, document.places, feed);
+    }
+
+    engine::SessionOptions options_for(const PolicyAndBudget& setting, const engine::Model& model,
+                                       const ProbedDocument& document) const
+    {
+        engine::SessionOptions options = setting.options(common_).session(
+            model.config(),
+            {.input = document.tokens.ids.size() - document.tokens.added, .stream = document.tokens.ids.size()});
+        options.pins = document.pins;
+        return options;
+    }
+
+    // Null: stopped. `before`: tokens of the same part that were read before.
+    ordered_json read(const std::shared_ptr<const engine::Model>& model, const ProbedDocument& document,
+                      const PolicyAndBudget& setting, const std::vector<AttentionProbe>& probes, uint64_t before,
+                      const LongMeasurement::Report& report, const std::stop_token& stop) const
+    {
+        engine::Session session(model, options_for(setting, *model, document));
+        const engine::FeedOptions feed{.stop = stop,
+                                       .progress =
+                                           [&](engine::Telemetry now) {
+                                               now.tokens_seen += before;
+                                               report(session, now);
+                                           },
+                                       .loss = {}};
+        const auto recall = engine::attention_recall(session, document.tokens.ids, probes, feed);
+        if (!recall) return nullptr;
+        ordered_json by_distance = ordered_json::array();
+        for (const AttentionAtDistance& at : recall->by_distance)
+            by_distance.push_back({at.all, at.held});
+        return {{"budget", session.options().budget},
+                {"lists", pairs(recall->lists)},
+                {"places", pairs(recall->places)},
+                {"by_distance", by_distance}};
+    }
+
+    static ordered_json pairs(const std::vector<AttentionShare>& shares)
+    {
+        ordered_json all = ordered_json::array();
+        for (const AttentionShare& share : shares)
+            all.push_back({share.held, share.best});
+        return all;
+    }
+
+    static AttentionShare share_of(const ordered_json& pair) { return {.held = pair.at(0), .best = pair.at(1)}; }
+
+    // Every document counts the same.
+    static void add(const ordered_json& found, const ProbedDocument& document, PolicyAttention& result)
+    {
+        const auto before = static_cast<double>(result.documents++);
+        const auto towards = [&](double& mean, double value) { mean += (value - mean) / (before + 1); };
+        result.lists.resize(found["lists"].size());
+        for (size_t i = 0; i < result.lists.size(); ++i) {
+            const AttentionShare share = share_of(found["lists"][i]);
+            towards(result.lists[i].held, share.held);
+            towards(result.lists[i].best, share.best);
+        }
+        result.by_distance.resize(found["by_distance"].size());
+        for (size_t i = 0; i < result.by_distance.size(); ++i) {
+            towards(result.by_distance[i].all, found["by_distance"][i][0]);
+            towards(result.by_distance[i].held, found["by_distance"][i][1]);
+        }
+        for (size_t i = 0; i < document.places.size(); ++i)
+            result.places.push_back({.document = document.source.file,
+                                     .tokens = document.places[i],
+                                     .budget = found["budget"],
+                                     .share = share_of(found["places"].at(i))});
+    }
+
+    static std::span<const AttentionShare> layer_of(const PolicyAttention& result, size_t layer, size_t kv_heads)
+    {
+        return std::span(result.lists).subspan(layer * kv_heads, kv_heads);
+    }
+
+    static std::string percent_of(double share) // "42.3 %"
+    {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+        return text;
+    }
+
+    void write_table(const engine::Model& model, const std::vector<PolicyAttention>& results,
+                     Console& console) const
+    {
+        const auto kv_heads = static_cast<size_t>(model.config().kv_heads);
+        const CommandWording& wording = console.wording;
+        console.out << wording.of(Text(
+            "attention of {0} tokens after each place in a model without eviction: the share on tokens that are "
+            "held, and on the best ones that lists of the same lengths could hold\n",
+            rows_));
+        for (const PolicyAttention& result : results) {
+            console.out << '\n' << setting_name(result.setting, wording) << '\n';
+            Table table;
+            const auto add_row = [&](const std::string& name, const AttentionShare& share) {
+                table.add({"  " + name, percent_of(share.held), percent_of(share.best)});
+            };
+            table.add({"", wording.of(Text("held")), wording.of(Text("best"))});
+            add_row(wording.of(Text("all layers")), mean(result.lists));
+            for (size_t l = 0; l < result.lists.size() / kv_heads; ++l)
+                add_row(wording.of(Text("layer {0}", l)), mean(layer_of(result, l, kv_heads)));
+            for (const PolicyAttention::Place& place : result.places)
+                add_row(wording.of(Text("after {0} tokens of {1}", format_count(place.tokens), place.document)),
+                        place.share);
+            table.write_columns(console);
+            write_distances(result, console);
+        }
+    }
+
+    static void write_distances(const PolicyAttention& result, Console& console)
+    {
+        const CommandWording& wording = console.wording;
+        Table table;
+        table.add({"", wording.of(Text("attention")), wording.of(Text("of it held"))});
+        for (size_t i = 1; i < result.by_distance.size(); ++i) {
+            const AttentionAtDistance& at = result.by_distance[i];
+            if (at.all == 0) continue;
+            const uint64_t from = AttentionRecall::distances[i - 1] + 1;
+            table.add({"  " + wording.of(Text("from {0} tokens back", format_count(from))), percent_of(at.all),
+                       percent_of(at.held / at.all)});
+        }
+        table.write_columns(console);
+    }
+
+    static ordered_json share_json(const AttentionShare& share)
+    {
+        return {{"held", share.held}, {"best", share.best}};
+    }
+
+    static ordered_json result_json(const PolicyAttention& result, size_t kv_heads)
+    {
+        ordered_json one = {{"policy", result.setting.policy}, {"budget", result.setting.budget}};
+        one.update(share_json(mean(result.lists)));
+        ordered_json by_layer = ordered_json::array(), by_place = by_layer, by_distance = by_layer;
+        for (size_t l = 0; l < result.lists.size() / kv_heads; ++l) {
+            const auto lists = layer_of(result, l, kv_heads);
+            ordered_json layer = {{"layer", l}};
+            layer.update(share_json(mean(lists)));
+            for (const AttentionShare& list : lists)
+                layer["heads"].push_back(list.held);
+            by_layer.push_back(layer);
+        }
+        for (const PolicyAttention::Place& place : result.places) {
+            by_place.push_back({{"document", place.document}, {"tokens", place.tokens}, {"budget", place.budget}});
+            by_place.back().update(share_json(place.share));
+        }
+        for (size_t i = 0; i < result.by_distance.size(); ++i) {
+            const AttentionAtDistance& at = result.by_distance[i];
+            const uint64_t from = i == 0 ? 0 : AttentionRecall::distances[i - 1] + 1;
+            by_distance.push_back({{"from", from}, {"attention", at.all}, {"held", at.held}});
+        }
+        one.update({{"by_layer", by_layer}, {"by_place", by_place}, {"by_distance", by_distance}});
+        return one;
+    }
+
+    ordered_json json(const engine::Model& model, const std::vector<ProbedDocument>& documents,
+                      const std::vector<PolicyAttention>& results) const
+    {
+        ordered_json read = ordered_json::array(), all = read;
+        for (const ProbedDocument& document : documents)
+            read.push_back({{"document", document.source.file}, {"tokens", document.tokens.ids.size()}});
+        for (const PolicyAttention& result : results)
+            all.push_back(result_json(result, static_cast<size_t>(model.config().kv_heads)));
+        return {{"schema", "palimpsest.attention-recall/1"},
+                {"model", model_json(model)},
+                {"chunk", common_.chunk},
+                {"rows", rows_},
+                {"documents", read},
+                {"results", all}};
+    }
+
+    CLI::App* command_ = nullptr;
+    CommonOptions common_;
+    PolicyGrid grid_;
+    std::vector<std::string> files_;
+    std::string first_, journal_;
+    int32_t places_ = 8, rows_ = 16;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_eval_attention_recall(CLI::App& parent)
+{
+    return std::make_unique<EvalAttentionRecall>(parent);
+}
+
+} // namespace palimpsest::app
