@@ -27,8 +27,8 @@ struct AttentionAtDistance {
 };
 
 struct AttentionRecall {
-    // Distances of a token from the first row, upper bounds, each less than the next; the first are the rows
-    // themselves, the last has no bound.
+    // Tokens are grouped by how far they are before the first row: the rows themselves, then up to 16 tokens, up to
+    // 64 and so on, and all that are further away.
     static constexpr std::array<uint64_t, 7> distances = {0, 16, 64, 256, 1024, 4096, 16384};
 
     std::vector<AttentionShare> lists;                                   // [layers * kv_heads] mean over the probes

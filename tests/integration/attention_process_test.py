@@ -130,6 +130,16 @@ class AttentionTest(ProgramTest):
         self.assertEqual(self.run_command(*arguments).stdout, whole)
         self.assertEqual(self.lines(), lines)
 
+    def test_a_document_that_has_changed_is_measured_anew(self):
+        for arguments in (("attention-recall", self.book, *RECALL, "--budget", "32"), ("spectrum", self.book, *SPECTRUM)):
+            journal = os.path.join(self.folder, arguments[0] + ".jsonl")
+            self.file("book.txt", text(3000, 3))
+            before = self.document("eval", *arguments, "--journal", journal)
+            self.file("book.txt", text(3000, 6))
+            after = self.document("eval", *arguments, "--journal", journal)
+            self.assertNotEqual(after, before)
+            self.assertEqual(after, self.document("eval", *arguments))
+
     def test_a_short_document_has_as_many_pieces_as_fit(self):
         short = self.file("short.txt", text(180, 5))
         count = self.document("tokenize", short, "--model", MODEL, "--count")["count"]

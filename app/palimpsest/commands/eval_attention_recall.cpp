@@ -38,6 +38,7 @@ struct ProbedDocument {
     SourceTokens tokens;
     engine::Pins pins;
     std::vector<uint64_t> places;
+    std::string journal_name;
 };
 
 // The means of a policy over all documents.
@@ -117,7 +118,7 @@ private:
     ProbedDocument read_document(const std::string& file, const engine::Model& model, Console& console) const
     {
         const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
-        ProbedDocument document{.source = {file, ""}, .tokens = {}, .pins = {}, .places = {}};
+        ProbedDocument document{.source = {file, ""}, .tokens = {}, .pins = {}, .places = {}, .journal_name = {}};
         document.tokens = read_source(document.source, model, most, console, common_.events);
         const uint64_t tokens = document.tokens.ids.size();
         if (tokens <= static_cast<uint64_t>(rows_))
@@ -134,6 +135,7 @@ private:
                 Text("measure its first tokens only, with --first"));
         document.pins = pins_to_measure(model, common_, document.tokens, document.source, console);
         document.places = engine::probe_places(tokens, common_.chunk, rows_, places_);
+        document.journal_name = journal_name(file, document.tokens.ids);
         return document;
     }
 
@@ -161,7 +163,7 @@ private:
 
     static std::string key_of(const PolicyAttention& result, const ProbedDocument& document)
     {
-        return result.setting.policy + "|" + result.setting.budget + "|" + document.source.file;
+        return result.setting.policy + "|" + result.setting.budget + "|" + document.journal_name;
     }
 
     // Document by document, so that only one document's probes are in memory. Full attention is read with the first

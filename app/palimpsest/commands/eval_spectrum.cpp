@@ -131,13 +131,14 @@ private:
         const uint64_t count = std::min(pieces_, tokens / own);
         for (uint64_t i = 0; i < count; ++i) {
             const uint64_t begin = document.added + (count == 1 ? 0 : (tokens - own) * i / (count - 1));
-            Piece piece{.key = file + "|" + std::to_string(begin), .ids = {}};
+            Piece piece;
             const auto add = [&](uint64_t from, uint64_t size) {
                 const auto part = std::span(document.ids).subspan(from, size);
                 piece.ids.insert(piece.ids.end(), part.begin(), part.end());
             };
             add(0, document.added);
             add(begin, own);
+            piece.key = journal_name(file, piece.ids);
             pieces.push_back(std::move(piece));
         }
     }

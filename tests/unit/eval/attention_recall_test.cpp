@@ -123,7 +123,7 @@ TEST_CASE("the attention that is compared with, and the shares of it, are those 
     CHECK(held(fast) < 0.99);
 }
 
-TEST_CASE("whoever holds everything holds all attention")
+TEST_CASE("lists that hold everything hold all attention")
 {
     const auto model = load_random();
     const auto text = random_text(150);
