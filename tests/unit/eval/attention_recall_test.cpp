@@ -9,6 +9,7 @@
 #include "engine/policy/named/registry.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_model.h"
+#include "tests/support/selecting_backend.h"
 #include "tests/unit/session/session_fixture.h"
 
 using namespace palimpsest;
@@ -197,6 +198,29 @@ TEST_CASE("a policy that evicts once is measured before and after it has")
         CHECK(recall.places[p].held == Approx(1).epsilon(1e-12));
     CHECK(recall.places[3].held < 0.99);
     CHECK(recall.places[3].best < 0.999);
+}
+
+TEST_CASE("a policy holds the same attention where the device evicts")
+{
+    SelectingBackendUse use;
+    const auto path = random_model({});
+    const auto host = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+    const auto device = Model::load(path, open_selecting_backend(2, use));
+    std::filesystem::remove(path); // stays mapped
+    const auto text = random_text(200);
+    const auto probes = probes_of(host, text, 4), probes_of_device = probes_of(device, text, 4);
+    REQUIRE(probes_of_device.size() == probes.size());
+    for (size_t p = 0; p < probes.size(); ++p)
+        CHECK(probes_of_device[p].received == probes[p].received);
+    for (const char* policy : {"treekv", "streaming", "h2o"}) {
+        CAPTURE(policy);
+        const int64_t evictions = use.evictions;
+        const AttentionRecall expected = recall_of(host, text, policy, 48, probes);
+        const AttentionRecall is = recall_of(device, text, policy, 48, probes);
+        CHECK(use.evictions > evictions);
+        for (size_t i = 0; i < is.lists.size(); ++i)
+            CHECK(is.lists[i].held == expected.lists[i].held);
+    }
 }
 
 TEST_CASE("probes are ends of chunks spread over a text, and its end")
