@@ -7,11 +7,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 
+#include "engine/model/files/content_hash.h"
 #include "kernels/base/error.h"
-#include "storage/hash.h"
 
 namespace palimpsest::app {
 namespace {
@@ -57,12 +56,11 @@ void add_journal_option(CLI::App& command, std::string& file)
     command.add_option("--journal", file, "write every result to this file, and go on from those in it");
 }
 
-std::string key_of(std::span<const engine::TokenId> tokens)
+std::string input_key(const std::string& name, std::span<const engine::TokenId> tokens)
 {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx",
-                  static_cast<unsigned long long>(storage::hash64(std::as_bytes(tokens))));
-    return text;
+    engine::ContentHash hash;
+    hash.add(std::as_bytes(tokens));
+    return name + "|" + hash.hex();
 }
 
 Journal::Journal(std::string file, const ordered_json& measurement) : file_(std::move(file))

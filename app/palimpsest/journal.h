@@ -17,8 +17,8 @@ namespace palimpsest::app {
 
 void add_journal_option(CLI::App& command, std::string& file); // --journal
 
-// Names a text by what it holds, so that no result of an edited text is taken for its own.
-std::string key_of(std::span<const engine::TokenId> tokens);
+// An input in the keys of a journal: its name and what it holds, since files change between two runs.
+std::string input_key(const std::string& name, std::span<const engine::TokenId> tokens);
 
 class Journal {
 public:

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include "app/palimpsest/console_listener.h"
-#include "engine/model/files/content_hash.h"
 #include "kernels/base/error.h"
 #include "storage/session/document.h"
 #include "storage/session/reading.h"
@@ -57,13 +56,6 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
                     Text("it has no text"), Text("give a document with text"));
     if (result.coverage.tokens_in_input > most) result.ids.resize(result.added + most);
     return result;
-}
-
-std::string journal_name(const std::string& name, std::span<const engine::TokenId> ids)
-{
-    engine::ContentHash hash;
-    hash.add(std::as_bytes(ids));
-    return name + "|" + hash.hex();
 }
 
 } // namespace palimpsest::app

@@ -1,7 +1,6 @@
 // Input of `inspect`, `compare` and `eval ppl`: a document, or token ids given with --token-ids.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,5 @@ void check_token_source(const TokenSource& source);
 // events.
 SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console,
                          bool events);
-// An input in the keys of a journal: its name and what it holds, since files change between two runs.
-std::string journal_name(const std::string& name, std::span<const engine::TokenId> ids);
 
 } // namespace palimpsest::app

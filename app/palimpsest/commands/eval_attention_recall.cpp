@@ -38,7 +38,7 @@ struct ProbedDocument {
     SourceTokens tokens;
     engine::Pins pins;
     std::vector<uint64_t> places;
-    std::string journal_name;
+    std::string key; // of the document in the journal
 };
 
 // The means of a policy over all documents.
@@ -118,7 +118,7 @@ private:
     ProbedDocument read_document(const std::string& file, const engine::Model& model, Console& console) const
     {
         const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
-        ProbedDocument document{.source = {file, ""}, .tokens = {}, .pins = {}, .places = {}, .journal_name = {}};
+        ProbedDocument document{.source = {file, ""}, .tokens = {}, .pins = {}, .places = {}, .key = {}};
         document.tokens = read_source(document.source, model, most, console, common_.events);
         const uint64_t tokens = document.tokens.ids.size();
         if (tokens <= static_cast<uint64_t>(rows_))
@@ -135,7 +135,7 @@ private:
                 Text("measure its first tokens only, with --first"));
         document.pins = pins_to_measure(model, common_, document.tokens, document.source, console);
         document.places = engine::probe_places(tokens, common_.chunk, rows_, places_);
-        document.journal_name = journal_name(file, document.tokens.ids);
+        document.key = input_key(file, document.tokens.ids);
         return document;
     }
 
@@ -150,20 +150,14 @@ private:
     // The settings of this run. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
-        return {{"eval", "attention-recall"},
-                {"model", model_json(model)["fingerprint"]},
-                {"first", first_},
-                {"places", places_},
-                {"rows", rows_},
-                {"chunk", common_.chunk},
-                {"positions", common_.positions},
-                {"kv_type", common_.kv_type},
-                {"pins", common_.pins}};
+        ordered_json all = measurement_of("attention-recall", model, common_);
+        all.update({{"first", first_}, {"places", places_}, {"rows", rows_}});
+        return all;
     }
 
     static std::string key_of(const PolicyAttention& result, const ProbedDocument& document)
     {
-        return result.setting.policy + "|" + result.setting.budget + "|" + document.journal_name;
+        return result.setting.policy + "|" + result.setting.budget + "|" + document.key;
     }
 
     // Document by document, so that only one document's probes are in memory. Full attention is read with the first

@@ -48,9 +48,8 @@ struct Haystack {
     NeedleText text;
     std::string key() const
     {
-        return document + "|" + std::to_string(trial) + "|" + std::to_string(length) + "|" +
-               (depths.size() == 1 ? ordered_json(depths[0]).dump() : std::string("all")) + "|" +
-               key_of(text.tokens);
+        return input_key(document, text.tokens) + "|" + std::to_string(trial) + "|" + std::to_string(length) + "|" +
+               (depths.size() == 1 ? ordered_json(depths[0]).dump() : std::string("all"));
     }
 };
 

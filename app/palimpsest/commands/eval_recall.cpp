@@ -170,7 +170,7 @@ private:
         for (const Question& question : asked.questions)
             for (const std::vector<TokenId>& answer : question.answers)
                 all.insert(all.end(), answer.begin(), answer.end());
-        asked.key = file + "|" + key_of(all);
+        asked.key = input_key(file, all);
         if (asked.questions.empty())
             throw Error(
                 ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(file),

@@ -138,7 +138,7 @@ private:
             };
             add(0, document.added);
             add(begin, own);
-            piece.key = journal_name(file, piece.ids);
+            piece.key = input_key(file, piece.ids);
             pieces.push_back(std::move(piece));
         }
     }
@@ -146,7 +146,9 @@ private:
     // The settings of this run. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
-        return {{"eval", "spectrum"}, {"model", model_json(model)["fingerprint"]}, {"length", length_}};
+        ordered_json all = measurement_of("spectrum", model, common_);
+        all.update({{"length", length_}});
+        return all;
     }
 
     Spectrum measure(const std::shared_ptr<const engine::Model>& model, const std::vector<Piece>& pieces,
