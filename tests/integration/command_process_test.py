@@ -68,6 +68,7 @@ class CommandTest(unittest.TestCase):
 
     def test_every_subcommand_gives_clean_output_and_json(self):
         diary = self.file("diary.txt", "".join("We saw on day %s a %d. " % (chr(97 + i), 10 + i) for i in range(11)))
+        questions = self.file("questions.jsonl", json.dumps({"context": "the keeper wrote", "input": "who wrote?", "answers": ["keeper"]}) + "\n")
         commands = {
             ("summarize", self.book, *SMALL, "--max-tokens", "8"): "palimpsest.answer/1",
             ("ask", self.book, "who wrote?", "where?", *SMALL, "--max-tokens", "8"): "palimpsest.answer/1",
@@ -78,6 +79,7 @@ class CommandTest(unittest.TestCase):
             ("eval", "recall", diary, *SMALL, "--questions", "5"): "palimpsest.recall/1",
             ("eval", "attention-recall", self.book, *SMALL, "--first", "200"): "palimpsest.attention-recall/1",
             ("eval", "spectrum", self.book, "--model", MODEL, "--length", "96"): "palimpsest.spectrum/1",
+            ("eval", "tasks", questions, *SMALL, "--max-tokens", "8"): "palimpsest.tasks/1",
             ("tokenize", self.book, "--model", MODEL): "palimpsest.tokens/1",
             ("tokenize", self.book, "--model", MODEL, "--pieces"): "palimpsest.tokens/1",
             ("models", "show", MODEL): "palimpsest.model/1",

@@ -36,6 +36,7 @@ const std::vector<Rule>& rules()
         models{ValueKind::Models};
     static const std::vector<Rule> all = {
         {"policies show", "NAME", policies},
+        {"eval tasks", "FILE", {ValueKind::Files, {"jsonl", "json"}}},
         {"sessions export", "FILE", any_file},
         {"sessions import", "FILE", any_file},
         {"sessions transcript", "--output", {ValueKind::Files, {"md", "html", "json"}}},
