@@ -30,7 +30,7 @@ double edit_similarity(std::string_view said, std::string_view right)
     if (line.empty() || right.empty()) return 0;
     const std::u32string a = jinja::code_points(line), b = jinja::code_points(right);
     const double lengths = static_cast<double>(a.size() + b.size());
-    const double different = lengths - 2 * static_cast<double>(CommonSubsequence(a, b).length());
+    const double different = lengths - 2 * static_cast<double>(common_length(a, b));
     return std::nearbyint(100 * (1 - different / lengths)) / 100; // of two as near, the even one
 }
 

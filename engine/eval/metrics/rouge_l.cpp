@@ -93,7 +93,7 @@ double rouge_l_of_letters(std::string_view said, std::string_view right)
 {
     const Words said_words = runs_of_letters(said), right_words = runs_of_letters(right);
     if (said_words.empty() || right_words.empty()) return 0;
-    const size_t common = CommonSubsequence(right_words, said_words).length();
+    const size_t common = common_length(right_words, said_words);
     if (common == 0) return 0;
     const double precision = share_of(common, said_words.size()), recall = share_of(common, right_words.size());
     return 2 * precision * recall / (precision + recall);
