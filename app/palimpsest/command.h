@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_eval_recall(CLI::App& parent);
 std::unique_ptr<Command> make_eval_attention_recall(CLI::App& parent);
 std::unique_ptr<Command> make_eval_spectrum(CLI::App& parent);
 std::unique_ptr<Command> make_eval_tasks(CLI::App& parent);
+std::unique_ptr<Command> make_eval_ruler(CLI::App& parent);
 std::unique_ptr<Command> make_tokenize(CLI::App& parent);
 std::unique_ptr<Command> make_models(CLI::App& parent);
 std::unique_ptr<Command> make_policies(CLI::App& parent);

@@ -80,7 +80,8 @@ private:
 
     TaskLine ruler(const json& line) const
     {
-        const std::string dataset = dataset_of_file(file_), input = text_of(line, "input");
+        const std::string dataset = line.contains("task") ? text_of(line, "task") : dataset_of_file(file_);
+        const std::string input = text_of(line, "input");
         const size_t last = input.find_last_not_of(" \n\t\r");
         const size_t end = last == input.npos ? input.npos : input.rfind('\n', last);
         if (end == input.npos)

@@ -16,7 +16,8 @@ namespace palimpsest::engine {
 enum class TaskForm : uint8_t {
     LongBench, // "context", "input" (the question), "answers"; "dataset", "all_classes"
     LEval,     // "input" (the text), "instructions" (questions) and as many "outputs" (answers); "evaluation"
-    Ruler      // "input" (the text, whose last line is the question), "outputs"; "answer_prefix"
+    Ruler      // "input" (the text, whose last line is the question), "outputs"; "answer_prefix"; of `eval ruler`,
+               // "task"
 };
 const char* name_of(TaskForm form); // "longbench", "l-eval", "ruler"
 

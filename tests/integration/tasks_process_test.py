@@ -142,6 +142,19 @@ class TasksTest(ProgramTest):
         self.tasks(self.lines("some.jsonl", self.longbench()), *arguments)
         self.assertEqual(self.written(journal), 3)
 
+    def test_synthetic_questions_are_written_as_long_as_asked_for_and_are_read(self):
+        for task, answers in (("niah_single", 1), ("vt", 5), ("fwe", 3)):
+            written = self.run_command("eval", "ruler", "--model", MODEL, "--task", task, "--length", "800", "--samples", "2").stdout.decode()
+            lines = [json.loads(line) for line in written.splitlines()]
+            self.assertEqual([(line["index"], line["task"], len(line["outputs"])) for line in lines], [(i, task, answers) for i in range(2)])
+            for line in lines:
+                self.assertTrue(700 < line["length"] <= 800, line["length"])
+            self.assertNotEqual(lines[0]["outputs"], lines[1]["outputs"])
+            result = self.tasks(self.file("file.jsonl", written), "--max-tokens", "4", "--budgets", "64")
+            self.assertEqual([(t["form"], t["dataset"], t["metric"]) for t in result["tasks"]], [("ruler", task, "match-all")] * 2)
+        said = self.run_command("eval", "ruler", "--model", MODEL, "--task", "cwe", "--length", "800", status=2).stderr.decode()
+        self.assertIn("cwe: its shortest text has", said)
+
     def test_what_cannot_be_scored_is_left_out_or_refused(self):
         chinese = self.longbench(dataset="multifieldqa_zh")
         file = self.lines("mixed.jsonl", self.longbench(), chinese, chinese)

@@ -80,6 +80,8 @@ TEST_CASE("the last line of a text of RULER is the question")
     CHECK(niah.defaults.max_tokens == 128);
     CHECK(parsed(line, "qa_1.jsonl").defaults.metric == TaskMetric::MatchAny);
     CHECK(parsed(line, "vt.jsonl").defaults.max_tokens == 30);
+    const std::string with_task = R"({"task": "vt", "input": "One.\nWhich?", "outputs": ["1"]})";
+    CHECK(parsed(with_task, "file.jsonl").dataset == "vt");
 }
 
 TEST_CASE("a dataset without a name is that of the file, and one nobody knows has common words counted")
