@@ -21,6 +21,7 @@ WITHOUT_ERRORS = {CODE_TABLE, "kernels/cuda/plugin.cpp", "app/palimpsest/gpu_rep
 HOLE = "…"
 MOST_STEPS = 8  # callers of callers
 MOST_SENTENCES = 5000  # of one place
+MOST_SENTENCES = 2000  # of one place
 
 
 class Trouble(Exception):
