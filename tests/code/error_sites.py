@@ -20,8 +20,7 @@ PLUGIN = ("kernels/backends/device_plugin.cpp", "kernels/cuda/cuda_survey.cpp", 
 WITHOUT_ERRORS = {CODE_TABLE, "kernels/cuda/plugin.cpp", "app/palimpsest/gpu_report.cpp"}  # they pass on codes
 HOLE = "…"
 MOST_STEPS = 8  # callers of callers
-MOST_SENTENCES = 5000  # of one place
-MOST_SENTENCES = 2000  # of one place
+MOST_SENTENCES = 1000  # of one place
 
 
 class Trouble(Exception):

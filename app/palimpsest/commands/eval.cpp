@@ -16,7 +16,8 @@ public:
         CLI::App* eval = parent.add_subcommand("eval", "measurements");
         eval->require_subcommand(1);
         for (const MakeCommand make :
-             {make_eval_ppl, make_eval_needle, make_eval_recall, make_eval_attention_recall, make_eval_spectrum, make_eval_tasks, make_eval_ruler})
+             {make_eval_ppl, make_eval_needle, make_eval_recall, make_eval_attention_recall, make_eval_spectrum,
+              make_eval_tasks, make_eval_ruler})
             parts_.push_back(make(*eval));
     }
     bool chosen() const override { return part() != nullptr; }

@@ -184,10 +184,13 @@ public:
         std::vector<ReadTask> read = read_files(console);
         const auto model = load_chosen_model(common_, console, 2); // the session and its copy for a question
         const std::vector<AskedTask> tasks = tasks_with_tokens(std::move(read), *model, console);
-        Journal journal(journal_, measurement(*model));
         std::vector<PolicyScores> results;
-        for (const PolicyAndBudget& setting : grid_.all(common_))
+        for (const PolicyAndBudget& setting : grid_.all(common_)) {
+            for (const Asking& asking : askings(tasks))
+                options_for(*model, asking, setting); // what does not fit is found before hours of reading
             results.push_back({.setting = setting});
+        }
+        Journal journal(journal_, measurement(*model));
         measure(model, tasks, results, journal, console);
         if (common_.json)
             write_json(console.out, json(*model, tasks, results));
@@ -249,12 +252,9 @@ private:
     // What the answers depend on beside their texts. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
-        return {{"eval", "tasks"},
-                {"model", model_json(model)["fingerprint"]},
-                {"protocol", protocol_},
-                {"chunk", common_.chunk},
-                {"positions", common_.positions},
-                {"kv_type", common_.kv_type}};
+        ordered_json all = measurement_of("tasks", model, common_);
+        all.update({{"protocol", protocol_}});
+        return all;
     }
 
     Protocol protocol() const
@@ -296,17 +296,25 @@ private:
             }
     }
 
+    engine::SessionOptions options_for(const engine::Model& model, const Asking& asking,
+                                       const PolicyAndBudget& setting) const
+    {
+        const TaskText& text = asking.task->text;
+        engine::SessionOptions options =
+            options_to_measure(setting.options(common_), model, text.context, text.context.size() - text.own,
+                               asking.stream() - text.context.size(), asking.task->read.file);
+        if (protocol() == Protocol::Steered)
+            storage::make_room_for(asking.questions()[0], model.config(), Text::verbatim("eval tasks"), options);
+        return options;
+    }
+
     // Null: stopped. Null as "answers": the lists cannot hold the text.
     ordered_json read(const std::shared_ptr<const engine::Model>& model, const Asking& asking,
                       const PolicyAndBudget& setting, const LongMeasurement::Report& report,
                       const std::stop_token& stop) const
     {
         const uint64_t stream = asking.stream();
-        engine::SessionOptions options =
-            setting.options(common_).session(model->config(), {.input = asking.task->text.own, .stream = stream});
-        if (protocol() == Protocol::Steered)
-            storage::make_room_for(asking.questions()[0], model->config(), Text::verbatim("eval tasks"), options);
-        engine::Session session(model, options);
+        engine::Session session(model, options_for(*model, asking, setting));
         const int32_t given = session.options().budget;
         const ordered_json budget = given == engine::no_budget ? ordered_json() : ordered_json(given);
         if (!session.policy().bounded() && stream > static_cast<uint64_t>(session.policy().capacity()))
