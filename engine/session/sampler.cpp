@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/policy/split_mix.h"
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 
@@ -215,15 +216,11 @@ void Sampler::keep_likely()
         std::erase_if(candidates_, [&](const Candidate& c) { return c.value < options_.min_p; });
 }
 
-// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.
 double Sampler::next_uniform()
 {
-    random_ += 0x9E3779B97F4A7C15u;
-    uint64_t z = random_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    z ^= z >> 31;
-    return static_cast<double>(z >> 11) * 0x1p-53;
+    const uint64_t next = split_mix(random_);
+    random_ += split_mix_step;
+    return static_cast<double>(next >> 11) * 0x1p-53;
 }
 
 std::vector<std::byte> Sampler::state() const

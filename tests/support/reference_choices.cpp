@@ -74,7 +74,39 @@ std::vector<int> protected_ranks(const ReferenceSettings& settings, int n)
     return ranks;
 }
 
+// The finaliser of SplitMix64 after one step of its state.
+uint64_t scrambled(uint64_t state)
+{
+    uint64_t z = state + 11400714819323198485u;
+    z ^= z >> 30;
+    z *= 13787848793156543929u;
+    z ^= z >> 27;
+    z *= 10723151780598845931u;
+    z ^= z >> 31;
+    return z;
+}
+
 } // namespace
+
+uint64_t random_place(uint64_t seed, int layer, int head, uint32_t stream)
+{
+    const uint64_t in_layer = scrambled(scrambled(seed) ^ static_cast<uint64_t>(layer));
+    return scrambled(scrambled(in_layer ^ static_cast<uint64_t>(head)) ^ stream);
+}
+
+std::vector<int> choose_randomly(uint64_t seed, int layer, int head, const std::vector<uint32_t>& streams,
+                                 int slots)
+{
+    std::vector<int> chosen;
+    for (size_t i = 0; i < streams.size(); ++i) {
+        const uint64_t own = random_place(seed, layer, head, streams[i]);
+        const auto before = std::count_if(streams.begin(), streams.end(), [&](uint32_t other) {
+            return random_place(seed, layer, head, other) < own;
+        });
+        if (before < slots) chosen.push_back(static_cast<int>(i));
+    }
+    return chosen;
+}
 
 std::vector<int> choose_blocks(const ReferenceSettings& settings, const std::vector<double>& score, int slots)
 {

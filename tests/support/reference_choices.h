@@ -1,6 +1,7 @@
 // Selects the ranks that one list keeps, for policies that rank the whole list (docs/policies-spec.md).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tests/support/reference_settings.h"
@@ -9,6 +10,12 @@ namespace palimpsest::tests {
 
 // Candidates are the entries between sinks and recent tokens; `score` has one value per candidate. Results are
 // ascending indices into `score`.
+
+// random: the place of a token in the random order of its list, the lowest first; and the `slots` candidates with
+// the lowest places, given the stream index of each.
+uint64_t random_place(uint64_t seed, int layer, int head, uint32_t stream);
+std::vector<int> choose_randomly(uint64_t seed, int layer, int head, const std::vector<uint32_t>& streams,
+                                 int slots);
 
 // hbw-kv, blocks in groups. Chooses exactly min(slots, candidates).
 std::vector<int> choose_blocks(const ReferenceSettings& settings, const std::vector<double>& score, int slots);

@@ -120,9 +120,9 @@ bool ReferencePolicy::decides_by_rule() const
 bool ReferencePolicy::needs_shapes() const
 {
     if (decides_by_rule() || settings_.budgets == "auto" || settings_.shared_by_heads) return true;
-    const bool thins =
-        settings_.name.rfind("treekv", 0) == 0 || settings_.name == "lacache" || settings_.name == "streaming";
-    return !thins;
+    const bool unscored = settings_.name.rfind("treekv", 0) == 0 || settings_.name == "lacache" ||
+                          settings_.name == "streaming" || settings_.name == "random";
+    return !unscored;
 }
 
 void ReferencePolicy::split()
@@ -200,6 +200,7 @@ void ReferencePolicy::cut(const std::vector<ReferenceLayer>& layers, int layer, 
             view.entries.erase(view.entries.begin() + stays);
         return;
     }
+    if (settings_.name == "random") return sample(view, target, layer, head);
     const ReferenceLayer& seen = layers[static_cast<size_t>(layer)];
     const std::vector<int> stay = decides_by_rule()
                                       ? stay_by_rule(seen, layer, head)
@@ -207,6 +208,20 @@ void ReferencePolicy::cut(const std::vector<ReferenceLayer>& layers, int layer, 
     ReferenceList left;
     for (const int rank : stay)
         left.push_back(view.entries[static_cast<size_t>(rank)]);
+    view.entries = std::move(left);
+}
+
+void ReferencePolicy::sample(View& view, int target, int layer, int head) const
+{
+    if (view.n() <= target) return;
+    const auto first = view.entries.begin() + settings_.s, end = view.entries.end() - settings_.w;
+    std::vector<uint32_t> streams;
+    for (auto entry = first; entry != end; ++entry)
+        streams.push_back(entry->stream);
+    ReferenceList left(view.entries.begin(), first);
+    for (const int i : choose_randomly(settings_.seed, layer, head, streams, target - settings_.s - settings_.w))
+        left.push_back(first[i]);
+    left.insert(left.end(), end, view.entries.end());
     view.entries = std::move(left);
 }
 

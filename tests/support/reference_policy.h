@@ -83,6 +83,7 @@ private:
     std::vector<ReferenceLayer> layers_of(const std::vector<View>& views) const;
     bool is_due(const std::vector<ReferenceLayer>& layers) const;
     void cut(const std::vector<ReferenceLayer>& layers, int layer, int head);
+    void sample(View& view, int target, int layer, int head) const;
     std::vector<int> stay_by_rule(const ReferenceLayer& layer, int index, int head) const;
     std::vector<int> stay_by_choice(const std::vector<double>& shaped, int layer, int head);
     std::vector<int> choose(const std::vector<double>& candidates, int slots, int layer, int head);

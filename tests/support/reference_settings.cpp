@@ -51,10 +51,15 @@ void read_window(ReferenceSettings& to, const Keys& keys, int window, int kernel
     to.pooling = keys.text("pooling", pooling);
 }
 
-void read_tree(ReferenceSettings& to, const Keys& keys)
+void read_half_ends(ReferenceSettings& to, const Keys& keys)
 {
     to.s = keys.whole("sinks", 4);
     to.w = keys.whole("recent", std::max(0, to.c / 2 - to.s));
+}
+
+void read_tree(ReferenceSettings& to, const Keys& keys)
+{
+    read_half_ends(to, keys);
     to.keep_left = keys.text("rule", "score") == "left";
     const std::string score = keys.text("score", "mean");
     to.score = score == "mean" ? "mean" : "sum";
@@ -125,11 +130,14 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
     if (to.name == "streaming") {
         to.s = keys.whole("sinks", 4);
         to.w = to.c - to.s;
+    } else if (to.name == "random") {
+        read_half_ends(to, keys);
+        to.seed = static_cast<uint64_t>(keys.whole("seed", 0));
     } else if (to.name == "h2o") {
         to.s = keys.whole("sinks", 0);
         to.w = keys.whole("recent", to.c / 2);
         to.window = ReferenceSettings::all_queries;
-        to.score = "sum";
+        to.score = keys.text("score", "sum");
     } else if (to.name == "scissorhands") {
         to.s = keys.whole("sinks", 0);
         to.w = keys.whole("recent", 10);

@@ -43,6 +43,7 @@ struct ReferenceSettings {
     int kernel = 1;
     double gamma = 200, tau1 = 1, tau2 = 1;
 
+    uint64_t seed = 0;                      // random
     bool nested = false;                    // pyramidkv
     double drop = 0;                        // scissorhands
     bool keep_left = false;                 // trees

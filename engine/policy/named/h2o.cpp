@@ -6,13 +6,19 @@ namespace palimpsest::engine {
 
 namespace {
 
+Choices<ScoreKind> h2o_scores()
+{
+    return {{"sum", ScoreKind::Total}, {"mean", ScoreKind::Mean}};
+}
+
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const ProtectedEnds ends{.sinks = parameters.whole("sinks", 0),
                              .recent = parameters.whole("recent", context.budget / 2)};
+    const ScoreKind score = parameters.choice("score", h2o_scores());
     const int64_t slots = require_slots(parameters, context, ends);
     return {.budget = read_budget(parameters, context, {.ends = ends, .slots = slots}),
-            .signal = {.kind = ScoreKind::Total, .window = SignalNeeds::all},
+            .signal = {.kind = score, .window = SignalNeeds::all},
             .selection = std::make_unique<TopK>(),
             .ends = ends,
             .positions = PositionMode::Contiguous};
@@ -29,7 +35,11 @@ NamedPolicy h2o_policy()
                     .cost = Text("a second attention pass over each chunk"),
                     .positions = Text("contiguous"),
                     .paper = Text::verbatim("H2O (arXiv 2306.14048)"),
-                    .parameters = {sinks_info(), recent_info("budget/2")}};
+                    .parameters = {sinks_info(), recent_info("budget/2"),
+                                   choice_info("score",
+                                               Text("the score of a token: its attention in total, or per query "
+                                                    "that could see it, which does not favour old tokens"),
+                                               names_of(h2o_scores()))}};
     add_budget_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

@@ -29,6 +29,7 @@ struct NamedPolicy {
 
 NamedPolicy full_policy();
 NamedPolicy streaming_policy();
+NamedPolicy random_policy();
 NamedPolicy h2o_policy();
 NamedPolicy scissorhands_policy();
 NamedPolicy tova_policy();

@@ -53,6 +53,7 @@ public:
 
     std::string text(const std::string& key, const std::string& fallback);
     int32_t whole(const std::string& key, int32_t fallback);
+    int32_t seed(const std::string& key, int32_t fallback);     // like whole
     int32_t positive(const std::string& key, int32_t fallback); // at least 1
     // nullopt for "none", the default; otherwise a number of at least 1.
     std::optional<int32_t> positive_or_none(const std::string& key);
@@ -80,6 +81,9 @@ public:
 
 private:
     [[noreturn]] void refuse_choice(const std::string& key, const std::vector<std::string>& names) const;
+    // `what`: called to say what is wrong with a value that is no whole number.
+    template<typename What>
+    int32_t read_whole(const std::string& key, int32_t fallback, const What& what);
     // Leaves the keys out of resolved(), and calls `refuse` with the first one that is given.
     template<typename Refuse>
     void leave_out(const std::vector<std::string>& keys, const Refuse& refuse);

@@ -44,15 +44,15 @@ Text cost_of_tree()
 
 std::vector<ParameterInfo> tree_parameter_infos()
 {
-    std::vector<ParameterInfo> infos = {
-        sinks_info("4"), recent_info("max(0, budget/2 - sinks)"),
-        choice_info("rule",
-                    Text("which of two neighbours is kept: the one with the higher score, or always the left one"),
-                    {"score", "left"}),
+    std::vector<ParameterInfo> infos = half_ends_infos();
+    infos.push_back(choice_info(
+        "rule", Text("which of two neighbours is kept: the one with the higher score, or always the left one"),
+        {"score", "left"}));
+    infos.push_back(
         choice_info("score",
                     Text("the score of a token: its attention per query that could see it, its attention in total, "
                          "or that of the newest query"),
-                    {"mean", "sum", "last"})};
+                    {"mean", "sum", "last"}));
     add_budget_infos(infos);
     return infos;
 }
@@ -74,10 +74,8 @@ int32_t TreeParameters::most_slots(const PolicyContext& context) const
 TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
                                     bool constant_budget)
 {
-    require_budget(parameters, context);
     TreeParameters tree;
-    tree.ends.sinks = parameters.whole("sinks", 4);
-    tree.ends.recent = parameters.whole("recent", std::max(0, context.budget / 2 - tree.ends.sinks));
+    tree.ends = read_half_ends(parameters, context);
     const auto rule = parameters.choice<Rule>("rule", {{"score", Rule::Score}, {"left", Rule::Left}});
     tree.signal = signal_of(parameters.choice<TreeScore>(
         "score", {{"mean", TreeScore::Mean}, {"sum", TreeScore::Sum}, {"last", TreeScore::Last}}));

@@ -1,5 +1,7 @@
 #include "engine/policy/named/window_parameters.h"
 
+#include <algorithm>
+
 namespace palimpsest::engine {
 
 ParameterInfo sinks_info(const std::string& default_text)
@@ -26,6 +28,11 @@ ParameterInfo window_info(int32_t window)
             .range = at_least(1)};
 }
 
+std::vector<ParameterInfo> half_ends_infos()
+{
+    return {sinks_info("4"), recent_info("max(0, budget/2 - sinks)")};
+}
+
 std::vector<ParameterInfo> window_infos(int32_t window)
 {
     return {sinks_info(), window_info(window), recent_info("window")};
@@ -42,6 +49,13 @@ void add_pooling_infos(std::vector<ParameterInfo>& infos, PoolingDefault otherwi
     infos.push_back(choice_info(
         "pooling", Text("how scores are pooled, so that the neighbours of a peak are kept together with it"),
         {"avg", "max", "none"}, otherwise.pooling == Pooling::Max ? "max" : "avg"));
+}
+
+ProtectedEnds read_half_ends(PolicyParameters& parameters, const PolicyContext& context)
+{
+    require_budget(parameters, context);
+    const int32_t sinks = parameters.whole("sinks", 4);
+    return {.sinks = sinks, .recent = parameters.whole("recent", std::max(0, context.budget / 2 - sinks))};
 }
 
 WindowFrame read_window(PolicyParameters& parameters, const PolicyContext& context, int32_t window)

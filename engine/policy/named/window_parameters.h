@@ -19,6 +19,8 @@ struct PoolingDefault {
 ParameterInfo sinks_info(const std::string& default_text = "0");
 ParameterInfo recent_info(const std::string& default_text);
 ParameterInfo window_info(int32_t window);
+// Of the ends that read_half_ends() reads.
+std::vector<ParameterInfo> half_ends_infos();
 std::vector<ParameterInfo> window_infos(int32_t window);
 void add_pooling_infos(std::vector<ParameterInfo>& infos, PoolingDefault otherwise);
 
@@ -31,7 +33,9 @@ struct WindowFrame {
     BudgetBasis basis() const { return {.ends = ends, .slots = slots, .window = window}; }
 };
 
-// All throw Error (Usage).
+// All throw Error (Usage). read_half_ends: by default four sinks, and as many recent tokens as make half of the
+// budget with them, as in TreeKV's experiments.
+ProtectedEnds read_half_ends(PolicyParameters& parameters, const PolicyContext& context);
 WindowFrame read_window(PolicyParameters& parameters, const PolicyContext& context, int32_t window);
 Shaping read_pooling(PolicyParameters& parameters, PoolingDefault otherwise);
 

@@ -122,6 +122,7 @@ const std::map<std::string, Planning>& planning_policies()
         {"snapkv", Planning::Sometimes},
         {"pyramidkv", Planning::Sometimes},
         {"scissorhands", Planning::Sometimes},
+        {"random", Planning::Never},
         {"adakv", Planning::Never},
         {"cake", Planning::Never},
         {"hbw-kv", Planning::Never},
@@ -160,9 +161,10 @@ TEST_CASE("plans: some settings keep a policy from planning")
     }
 
     for (const std::string spec :
-         {"h2o:budget=pyramid", "h2o:schedule=every:9", "snapkv:schedule=once", "snapkv:pooling=none",
-          "pyramidkv:allocation=geometric", "scissorhands:drop=0.5", "treekv:height=2", "treekv:rule=left",
-          "treekv-log:score=last", "treekv-block:rule=left", "lacache:survivors=score", "lacache:pattern=old"}) {
+         {"h2o:budget=pyramid", "h2o:schedule=every:9", "h2o:score=mean", "snapkv:schedule=once",
+          "snapkv:pooling=none", "pyramidkv:allocation=geometric", "scissorhands:drop=0.5", "treekv:height=2",
+          "treekv:rule=left", "treekv-log:score=last", "treekv-block:rule=left", "lacache:survivors=score",
+          "lacache:pattern=old"}) {
         INFO(spec);
         CHECK(policy_of(spec, shape)->plans());
     }

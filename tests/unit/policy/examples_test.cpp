@@ -169,6 +169,32 @@ TEMPLATE_TEST_CASE("examples: h2o keeps heavy hitters before the recent half", "
     CHECK(sums.kept(0, 0) == Tokens{0, 2});
 }
 
+TEMPLATE_TEST_CASE("examples: h2o with score=mean does not favour old tokens", "", PolicyStream, SlowStream)
+{
+    // The sums .6 .5 .2 belong to 3, 1 and 1 queries: the means are .2 .5 .2.
+    const ScoreEntry aged = [](int, int, int, uint32_t token, double& sum, double& count) {
+        sum = token == 0 ? .6 : token == 1 ? .5 : .2;
+        count = token == 0 ? 3 : 1;
+    };
+    TestType sums("h2o:recent=1", {.budget = 2}, aged), means("h2o:recent=1,score=mean", {.budget = 2}, aged);
+    sums.feed(3);
+    means.feed(3);
+    CHECK(sums.kept(0, 0) == Tokens{0, 2});
+    CHECK(means.kept(0, 0) == Tokens{1, 2});
+}
+
+TEMPLATE_TEST_CASE("examples: random keeps the first of a random order", "", PolicyStream, SlowStream)
+{
+    const StreamShape shape{.layers = 2, .heads = 2, .budget = 4};
+    TestType stream("random:sinks=1,recent=1", shape);
+    stream.feed(7);
+    stream.feed(3);
+    CHECK(stream.all_kept() == std::vector<Tokens>{{0, 1, 4, 9}, {0, 1, 2, 9}, {0, 1, 6, 9}, {0, 1, 6, 9}});
+    TestType other("random:sinks=1,recent=1,seed=1", shape);
+    other.feed(10);
+    CHECK(other.all_kept() == std::vector<Tokens>{{0, 1, 3, 9}, {0, 1, 5, 9}, {0, 1, 8, 9}, {0, 6, 7, 9}});
+}
+
 TEMPLATE_TEST_CASE("examples: scissorhands keeps the entries that had low attention least often", "", PolicyStream,
                    SlowStream)
 {

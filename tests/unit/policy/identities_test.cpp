@@ -63,6 +63,7 @@ TEST_CASE("policies: some settings of different policies are equal")
         {"refreekv:threshold=0.0000000001", "streaming"},
         {"refreekv:full_layers=6", "streaming"},
         {"h2o:schedule=every:1", "h2o"},
+        {"h2o:score=mean,recent=12", "snapkv:window=2147483647,recent=12,pooling=none"},
         {"treekv:budget=pyramid,beta=1", "treekv"},
     };
     for (const Pair& pair : pairs) {
@@ -118,6 +119,7 @@ TEST_CASE("policies: a budget as large as the stream keeps every token")
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 200};
     for (const std::string spec : {"streaming",
                                    "h2o",
+                                   "random",
                                    "scissorhands",
                                    "scissorhands:drop=0.25",
                                    "tova",
@@ -168,7 +170,10 @@ TEST_CASE("policies: the chunk length changes nothing if scores do not change")
                                    "lacache:span=2,pattern=even",
                                    "lacache:pattern=old",
                                    "lacache:span=1,compensate=true",
+                                   "random",
+                                   "random:sinks=0,recent=0,seed=3",
                                    "h2o",
+                                   "h2o:score=mean",
                                    "h2o:sinks=4,recent=0",
                                    "h2o:budget=pyramid",
                                    "scissorhands",

@@ -44,7 +44,7 @@ const std::vector<Refusal> refusals = {
     {"treekw", ErrorCode::UnknownPolicy, "did you mean 'treekv'?"},
     {"TreeKV", ErrorCode::UnknownPolicy, "did you mean 'treekv'?"},
     {"steraming", ErrorCode::UnknownPolicy, "did you mean 'streaming'?"},
-    {"zzzzzz", ErrorCode::UnknownPolicy, "no policy has this name; use one of full, streaming, h2o, scissorhands"},
+    {"zzzzzz", ErrorCode::UnknownPolicy, "no policy has this name; use one of full, streaming, random, h2o"},
     {"\x1b[31m", ErrorCode::UnknownPolicy, "'\\x1b[31m'"},
     {"h20", ErrorCode::UnknownPolicy, "did you mean 'h2o'?"},
     // keys
@@ -69,6 +69,10 @@ const std::vector<Refusal> refusals = {
     {"treekv:schedule=every:0", ErrorCode::InvalidPolicyParameter, "schedule=every:0 is no schedule"},
     {"treekv:schedule=every:", ErrorCode::InvalidPolicyParameter, "schedule=every: is no schedule"},
     {"treekv:schedule=every:16777217", ErrorCode::InvalidPolicyParameter, "N from 1 to 16777216"},
+    {"random:seed=dice", ErrorCode::InvalidPolicyParameter,
+     "seed=dice is not a seed; give a whole number from 0 to 2147483647"},
+    {"random:seed=2147483648", ErrorCode::InvalidPolicyParameter, "seed=2147483648 is not a seed"},
+    {"h2o:score=last", ErrorCode::InvalidPolicyParameter, "score=last is not one of its values; use sum, mean"},
     // combinations
     {"streaming:sinks=65", ErrorCode::ImpossiblePolicy, "sinks=65 does not fit a budget of 64 tokens"},
     {"treekv:sinks=32,recent=32", ErrorCode::ImpossiblePolicy,
@@ -90,6 +94,8 @@ const std::vector<Refusal> refusals = {
      "leave 1 slots in a budget of 64 tokens, and a tile keeps 2"},
     {"lacache:span=1,recent=5", ErrorCode::ImpossiblePolicy, "recent=5 is less than the 6 tokens"},
     {"lacache:pattern=old,recent=65", ErrorCode::ImpossiblePolicy, "recent=65 does not fit a budget of 64"},
+    {"random:sinks=4,recent=60", ErrorCode::ImpossiblePolicy, "sinks=4 and recent=60 leave no slot"},
+    {"random", ErrorCode::ImpossiblePolicy, "it needs a budget", {.layers = 8, .kv_heads = 2, .budget = no_budget}},
     {"full", ErrorCode::ImpossiblePolicy, "a budget of 0 tokens", {.layers = 8, .kv_heads = 2, .budget = 0}},
     // settings that the scores of a policy do not allow
     {"scissorhands:budget=auto", ErrorCode::InvalidPolicyParameter,
@@ -151,6 +157,7 @@ TEST_CASE("policies: the resolved policy names all defaults")
           "treekv:budget=uniform,heads=uniform,height=none,recent=0,rule=score,schedule=chunk,score=mean,sinks=40");
     CHECK(resolved("treekv-log:sinks=07") ==
           "treekv-log:budget=uniform,heads=uniform,recent=25,rule=score,schedule=chunk,score=mean,sinks=7");
+    CHECK(resolved("random") == "random:recent=28,schedule=chunk,seed=0,sinks=4");
     CHECK(resolved("lacache") == "lacache:compensate=false,overlap=0,pattern=stacked,recent=8,schedule=chunk,sinks="
                                  "4,span=4,survivors=offsets");
     CHECK(resolved("lacache:pattern=old") == "lacache:pattern=old,recent=1,schedule=chunk");
@@ -166,12 +173,14 @@ TEST_CASE("policies: settings determine signals and list budgets")
     CHECK(needs("full") == SignalNeeds::none);
     CHECK(needs("streaming") == SignalNeeds::none);
     CHECK(needs("lacache") == SignalNeeds::none);
+    CHECK(needs("random") == SignalNeeds::none);
     CHECK(needs("treekv") == SignalNeeds::all);
     CHECK(needs("treekv:score=sum") == SignalNeeds::all);
     CHECK(needs("treekv:score=last") == 1);
     CHECK(needs("treekv:rule=left") == SignalNeeds::none);
     CHECK(needs("treekv-log") == SignalNeeds::all);
     CHECK(needs("h2o") == SignalNeeds::all);
+    CHECK(needs("h2o:score=mean") == SignalNeeds::all);
     CHECK(needs("scissorhands") == 400);
     CHECK(needs("tova") == 1);
     CHECK(needs("snapkv") == 32);
@@ -238,7 +247,7 @@ TEST_CASE("policies: every wrong setting is refused with its own message")
 
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
-    REQUIRE(policies().size() == 18);
+    REQUIRE(policies().size() == 19);
     // Keys that have an effect only together with another setting.
     const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
                                                "mask_sinks", "floor", "average"};
@@ -353,6 +362,7 @@ TEST_CASE("in a stored policy, keys without effect are ignored")
     for (const auto& [stored, now] :
          {std::pair{"tova:heads=uniform,recent=3", "tova:recent=3"},
           std::pair{"treekv:rule=left,score=sum", "treekv:rule=left"},
+          std::pair{"h2o", "h2o:score=sum"}, // stored before h2o had other scores
           std::pair{"lacache:pattern=recent,span=3,sinks=2", "lacache:pattern=recent,sinks=2"},
           // Stored before norms were computed per query head: such a session must keep the same tokens.
           std::pair{"refreekv:rows=3", "refreekv:rows=3,norm=mean,mask_sinks=0,floor=0"},

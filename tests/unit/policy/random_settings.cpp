@@ -183,10 +183,10 @@ uint32_t draws(uint32_t usual)
 
 const std::vector<std::string>& evicting_policies()
 {
-    static const std::vector<std::string> names = {"full",       "streaming",    "h2o",       "scissorhands",
-                                                   "tova",       "snapkv",       "pyramidkv", "treekv",
-                                                   "treekv-log", "treekv-block", "lacache",   "hbw-kv",
-                                                   "refreekv",   "cake",         "adakv",     "twilight-evict"};
+    static const std::vector<std::string> names = {
+        "full",   "streaming", "random", "h2o",        "scissorhands",  "tova",
+        "snapkv", "pyramidkv", "treekv", "treekv-log", "treekv-block",  "lacache",
+        "hbw-kv", "refreekv",  "cake",   "adakv",      "twilight-evict"};
     return names;
 }
 
@@ -196,8 +196,12 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
     const int budget = shape.budget;
     if (policy == "streaming") {
         spec.add("sinks", dice.from(0, budget));
+    } else if (policy == "random") {
+        add_ends(dice, spec, budget);
+        spec.maybe("seed", {"0", "1", "7", "2147483647"});
     } else if (policy == "h2o" || policy == "tova") {
         add_ends(dice, spec, budget);
+        if (policy == "h2o") spec.maybe("score", {"sum", "mean"});
         add_crossings(dice, spec, true, true, policy == "h2o");
     } else if (policy == "scissorhands") {
         add_ends(dice, spec, budget);
