@@ -240,8 +240,8 @@ enum class RowStatistic : uint8_t {
     Density, // share of ranks with a >= 1/v
 };
 
-// The signals that a policy requests: statistics of the attention probabilities A of the last `rows` rows, per rank
-// of the list followed by the chunk. Outputs that are null are not computed; all are f32.
+// The signals that a policy requests, per rank of the list followed by the chunk: statistics of the attention
+// probabilities A of the last `rows` rows, and norms of keys. Outputs that are null are not computed; all are f32.
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
     int32_t rows = 0; // 0: no signals
@@ -254,9 +254,16 @@ struct SignalRequest {
     float* head_sums = nullptr;  // [query_heads, stride] sum of A over rows
     float* head_squares = nullptr; // [query_heads, stride] sum of A^2 over rows
     float* entropies = nullptr;    // [kv_heads, stride] sum of -A ln(A + 1e-10) over rows and the group
+    // [kv_heads, stride] L2 norm of the key of every row of this call, whatever `rows` is, and 0 for older ranks.
+    // Of the f32 keys in qkv: neither rotation, which changes no norm, nor the type of the pool has an effect.
+    float* key_norms = nullptr;
     int64_t stride = 0;
     RowStatistic row_statistic = RowStatistic::None;
     float* row_statistics = nullptr; // [query_heads] sum over rows
+
+    // The output that is accumulated for each entry of a list, and the number that it is divided by.
+    const float* columns() const { return low_counts ? low_counts : key_norms ? key_norms : sums; }
+    int32_t column_divisor(int32_t group) const { return columns() == sums ? group : 1; }
 };
 
 // Splits qkv rows (queries, keys, values side by side) and writes the chunk's keys and values to the staging
@@ -272,7 +279,7 @@ struct StageArgs {
 // Attention of one chunk over its list and, causally, over itself.
 struct AttendArgs {
     HeadShape shape;
-    const float* qkv = nullptr; // [rows, qkv_width]; only the queries are read
+    const float* qkv = nullptr; // [rows, qkv_width]; the queries are read, and the keys for key_norms
     int32_t rows = 0;
     KvPool pool;
     KvLists lists;

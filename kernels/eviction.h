@@ -9,7 +9,7 @@ namespace palimpsest::kernels {
 // Statistics that a backend accumulates for the tokens of one layer's lists, in rank order: [kv_heads, stride]
 // each.
 struct ListStatistics {
-    double* sum = nullptr;   // attention received, mean over the query group; or low counts
+    double* sum = nullptr;   // attention received, mean over the query group; or low counts; or the key's norm
     double* count = nullptr; // number of queries summed in it
     int64_t stride = 0;
 };
@@ -41,8 +41,8 @@ struct AccumulateArgs {
     ListStatistics statistics;
 };
 
-enum class ScoreRule : uint8_t { None, Mean, Total, FewLow }; // sum / count; sum; -sum
-enum class PoolRule : uint8_t { None, Average, Max };         // engine/policy/signals/shaping.h
+enum class ScoreRule : uint8_t { None, Mean, Total, Negative }; // sum / count; sum; -sum
+enum class PoolRule : uint8_t { None, Average, Max };           // engine/policy/signals/shaping.h
 
 enum class SelectRule : uint8_t {
     Given,  // evicts the ranks given in the plan

@@ -10,7 +10,7 @@ namespace palimpsest::engine {
 
 struct TokenList {
     std::vector<uint32_t> stream; // [n] stream indices, ascending
-    std::vector<double> sum;      // [n] attention received; empty for a policy without signals
+    std::vector<double> sum;      // [n] as in ListState; empty for a policy without signals
     std::vector<double> count;    // [n] number of queries whose attention is in `sum`
     std::vector<double> moments;  // [n, group, 2] SignalNeeds::head_moments, or empty
 

@@ -121,7 +121,7 @@ std::optional<std::vector<NeedleAnswer>> read_needles(Session& session, const Ne
                                                       int32_t generated, const FeedOptions& options)
 {
     assert(protocol == Protocol::Blind || text.asked.size() == 1);
-    const bool is_steered = protocol == Protocol::Steered && session.policy().signals().any();
+    const bool is_steered = protocol == Protocol::Steered && session.policy().signals().attention();
     if (is_steered) session.set_question_ids(text.asked[0].question);
     if (!session.feed(text.tokens, options)) return std::nullopt;
     std::span<const TokenId> last;

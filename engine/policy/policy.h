@@ -49,6 +49,7 @@ struct SignalNeeds {
     // effect.
     double window_percent = 0;
     bool low_counts = false;   // ListState::sum has low counts instead of attention (kernels::SignalRequest)
+    bool key_norms = false;    // ListState::sum has the L2 norm of each key instead of attention
     bool head_moments = false; // ListState::moments
     bool entropies = false;    // LayerObservation::entropies
     // >= 0: each row of attention is normalised over all entries but this many of the newest.
@@ -57,7 +58,8 @@ struct SignalNeeds {
     int32_t statistics_rows = 1; // shorter chunks need no entropies and no row statistic
 
     bool any() const { return window != none || window_percent > 0; }
-    int32_t window_of(size_t list) const // omega for a list of this size, the chunk included
+    bool attention() const { return any() && !key_norms; } // false: what queries look at has no effect
+    int32_t window_of(size_t list) const                   // omega for a list of this size, the chunk included
     {
         if (window_percent <= 0) return window;
         return std::max(1, static_cast<int32_t>(window_percent * static_cast<double>(list) / 100.0 + 1e-9));
@@ -68,7 +70,8 @@ struct SignalNeeds {
 struct ListState {
     std::span<const uint32_t> stream; // stream indices, ascending
     std::span<const double> sum;      // attention received, mean over the group's query heads; with low_counts, the
-                                      // number of rows in which that mean is below 1 / (ranks that the row sees)
+                                      // number of rows in which that mean is below 1 / (ranks that the row sees);
+                                      // with key_norms, the norm of the key, unrotated
     std::span<const double> count;    // number of queries whose attention is in `sum`
     std::span<const double>
         moments{}; // [n, group, 2]: per query head, attention received and the sum of its squares

@@ -49,9 +49,8 @@ void Session::HostEviction::accumulate(int32_t layer, int32_t head, int32_t rows
 {
     const int64_t group = lists_.shape().heads.group();
     const size_t n = lists_.list(layer, head).size();
-    const float* columns = shown.low_counts ? shown.low_counts : shown.sums;
-    ListSignals seen{.columns = {columns + head * shown.stride, n},
-                     .divisor = shown.low_counts ? 1 : static_cast<int32_t>(group)};
+    ListSignals seen{.columns = {shown.columns() + head * shown.stride, n},
+                     .divisor = shown.column_divisor(static_cast<int32_t>(group))};
     if (shown.head_sums) {
         head_sums_.resize(static_cast<size_t>(group) * n);
         head_squares_.resize(head_sums_.size());

@@ -341,7 +341,7 @@ kernels::SignalRequest outputs_of(const SignalNeeds& needs, int64_t ranks)
     kernels::SignalRequest wanted{.rows = needs.window_of(static_cast<size_t>(ranks)),
                                   .outside_newest = needs.outside_newest,
                                   .row_statistic = needs.row_statistic};
-    (needs.low_counts ? wanted.low_counts : wanted.sums) = &there;
+    needed_columns(needs, wanted) = &there;
     if (needs.head_moments) wanted.head_sums = wanted.head_squares = &there;
     if (needs.entropies) wanted.entropies = &there;
     return wanted;

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
+#include "kernels/cpu/key_norms.h"
 #include "kernels/cpu/kv_list.h"
 #include "kernels/cpu/page_retrieval.h"
 #include "kernels/cpu/top_mass.h"
@@ -690,6 +691,8 @@ void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
         if (wants_signals(args.signals))
             clear_unseen(args.signals, args.shape.group(), head, retrieving.list(head).first);
     });
+    write_key_norms(args.shape, {args.qkv, static_cast<size_t>(args.shape.qkv_width())}, args.lists.used,
+                    args.signals);
 }
 
 } // namespace cpu

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/key_norms.h"
 #include "kernels/cpu/kv_list.h"
 #include "kernels/cpu/signal_part.h"
 
@@ -548,6 +549,8 @@ void attend(const AttendArgs& args, CpuContext& context)
         attend_wave(args, context, sizes, wave, first, segments);
     }
     if (segments.parts() > 0) add_segments(args, context, sizes, segments);
+    write_key_norms(args.shape, {args.qkv, static_cast<size_t>(args.rows * args.shape.qkv_width())},
+                    args.lists.used, args.signals);
 }
 
 } // namespace cpu

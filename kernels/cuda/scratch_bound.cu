@@ -49,7 +49,7 @@ private:
         size = std::max(size, static_cast<size_t>(bytes));
     }
 
-    bool has_signals() const { return work_.signals.rows > 0; }
+    bool has_signals() const { return wants_signals(work_.signals); }
 
     // Bounds make_rows, weight_operand and the product by cuBLASLt.
     void product(const HostMatrix& weight)

@@ -221,6 +221,21 @@ private:
     ReferenceAttention& result_;
 };
 
+// Of the list's KV head, from the keys in qkv.
+std::vector<double> key_norms(const ReferenceAttentionArgs& args, size_t kv_head)
+{
+    std::vector<double> norms(static_cast<size_t>(args.used[kv_head]), 0.0);
+    for (int32_t row = 0; row < args.rows; ++row) {
+        const float* key = args.qkv + row * args.shape.qkv_width() +
+                           (args.shape.query_heads + static_cast<int64_t>(kv_head)) * args.shape.head_dim;
+        double squares = 0;
+        for (int32_t i = 0; i < args.shape.head_dim; ++i)
+            squares += static_cast<double>(key[i]) * key[i];
+        norms.push_back(std::sqrt(squares));
+    }
+    return norms;
+}
+
 } // namespace
 
 void reference_rotate(const RopeTable& table, int64_t position, double* x)
@@ -247,6 +262,8 @@ ReferenceAttention reference_attention(const ReferenceAttentionArgs& args)
     result.out.assign(rows * heads * dim, 0.0);
     result.weights.assign(heads, std::vector<std::vector<double>>(rows));
     Signals signals(args, result);
+    for (size_t kv_head = 0; kv_head < args.used.size(); ++kv_head)
+        result.key_norms.push_back(key_norms(args, kv_head));
 
     for (size_t head = 0; head < heads; ++head) {
         const size_t kv_head = head / static_cast<size_t>(shape.group());

@@ -12,7 +12,7 @@ namespace palimpsest::kernels {
 // newest `window` of them.
 struct ReferenceAttentionArgs {
     HeadShape shape;
-    const float* qkv = nullptr; // [rows, qkv_width]; only the queries are read
+    const float* qkv = nullptr; // [rows, qkv_width]; the values are not read
     int32_t rows = 0;
     std::vector<int32_t> used;               // [kv_heads]: ranks before row 0's own token
     std::vector<std::vector<double>> keys;   // [kv_heads][(used + rows) * head_dim], as stored, in rank order
@@ -31,8 +31,9 @@ struct ReferenceAttention {
     std::vector<std::vector<std::vector<double>>> weights; // probabilities [query_heads][rows][used + rows]
     // As in SignalRequest, for the requested rows; [kv_heads] or [query_heads][used + rows].
     std::vector<std::vector<double>> sums, low_counts, entropies, head_sums, head_squares;
-    std::vector<double> row_statistics;       // [query_heads]
-    std::vector<std::vector<uint32_t>> pages; // [kv_heads]: pages read, ascending; empty without `retrieve`
+    std::vector<std::vector<double>> key_norms; // [kv_heads][used + rows], of all rows
+    std::vector<double> row_statistics;         // [query_heads]
+    std::vector<std::vector<uint32_t>> pages;   // [kv_heads]: pages read, ascending; empty without `retrieve`
     // By how much low_counts and the density statistic may differ with other rounding.
     std::vector<std::vector<double>> low_ties; // [kv_heads][used + rows]
     std::vector<double> density_ties;          // [query_heads]

@@ -54,7 +54,7 @@ void make_room_for(const std::vector<engine::TokenId>& question_ids, const engin
 
 void steer(engine::Session& session, const std::vector<engine::TokenId>& question_ids, const Text& subject)
 {
-    if (!session.policy().signals().any())
+    if (!session.policy().signals().attention())
         refuse(
             subject,
             Text("the policy {0} looks at no attention and would keep the same", session.options().policy.text()),

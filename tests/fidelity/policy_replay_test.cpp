@@ -172,6 +172,7 @@ private:
         const std::vector<double> logits = stream_.feed(
             tokens, has_signals && question.empty() ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
             retrieves ? ReferenceStream::Retriever(retriever) : ReferenceStream::Retriever());
+        expect_norms(tokens.size());
         dumps_.clear();
         run();
         REQUIRE(dumps_.size() % static_cast<size_t>(c_.layers) == 0);
@@ -198,6 +199,18 @@ private:
                 list.resize(list.size() + static_cast<size_t>(question_rows));
                 expected_.emplace_back(policy_.settings(), std::move(list), rows + question_rows,
                                        c_.heads / c_.kv_heads);
+            }
+    }
+
+    // Gives the reference the keys of the chunk's tokens, which the stream has appended to its lists.
+    void expect_norms(size_t tokens)
+    {
+        if (!policy_.settings().key_norms) return;
+        for (int l = 0; l < c_.layers; ++l)
+            for (int h = 0; h < c_.kv_heads; ++h) {
+                const std::vector<ReferenceStream::Entry>& list = stream_.list(l, h);
+                for (size_t j = list.size() - tokens; j < list.size(); ++j)
+                    expected_[at(l, h)].set_key(j, list[j].key);
             }
     }
 
@@ -370,6 +383,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& policy_sett
         {"scissorhands",
          {"", "sinks=2,recent=0", "sinks=5,recent=20,window=1", "window=30,drop=0.25", "drop=0.5",
           "heads=ada,budget=pyramid"}},
+        {"knorm", {"", "sinks=4,recent=8", "recent=20", "schedule=every:9", "schedule=once"}},
         {"tova", {"", "sinks=4,recent=1", "sinks=1,recent=16", "budget=auto", "schedule=every:9"}},
         {"snapkv",
          {"", "sinks=4,window=8", "sinks=1,window=1,kernel=3", "kernel=9,pooling=max", "pooling=none,recent=4",

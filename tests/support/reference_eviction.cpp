@@ -39,7 +39,7 @@ double raw_score(const EvictArgs& args, int64_t head, int64_t entry)
         return args.statistics.sum[at] / args.statistics.count[at];
     case ScoreRule::Total:
         return args.statistics.sum[at];
-    case ScoreRule::FewLow:
+    case ScoreRule::Negative:
         return -args.statistics.sum[at];
     case ScoreRule::None:
         break;

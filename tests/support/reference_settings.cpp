@@ -175,6 +175,12 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
         to.tau2 = keys.real("tau2", 1);
     } else if (to.name == "adakv") {
         read_window(to, keys, 32, 7, "max");
+    } else if (to.name == "knorm") {
+        to.s = keys.whole("sinks", 0);
+        to.w = keys.whole("recent", 0);
+        to.window = ReferenceSettings::all_queries;
+        to.key_norms = true;
+        to.score = "low";
     } else if (to.name == "quest" || to.name == "twilight") {
         to.page = keys.whole("page", 16);
         to.skip_layers = keys.whole("skip_layers", 2);

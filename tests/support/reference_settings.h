@@ -27,6 +27,7 @@ struct ReferenceSettings {
     double rows_percent = 0; // > 0: omega is this percentage of the list
     int omega(int list) const;
     bool low_counts = false;
+    bool key_norms = false;
     bool moments = false;
     bool renormalise = false;  // by the attention outside the newest w
     std::string row_statistic; // entropy, gini, sparsity, or empty
@@ -37,7 +38,7 @@ struct ReferenceSettings {
     bool shared_by_heads = false;
     double floor = 0.2;
 
-    std::string score = "mean"; // of an entry: mean, sum, low, spread (mean and variance)
+    std::string score = "mean"; // of an entry: mean, sum, low (its sum, negated), spread (mean and variance)
     bool layer_mean = false;    // of the score, over KV heads
     std::string pooling = "none";
     int kernel = 1;

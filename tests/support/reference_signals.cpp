@@ -44,6 +44,7 @@ void ReferenceSignals::add_row(int r, std::vector<std::vector<double>> heads)
     }
     for (int j = 0; j < visible; ++j)
         list_[static_cast<size_t>(j)].count += 1;
+    if (settings_.key_norms) return;
     if (settings_.low_counts) {
         add_low(heads, visible);
         return;
@@ -85,6 +86,14 @@ void ReferenceSignals::add(const Attention& attention)
             heads.push_back(rows.at(static_cast<size_t>(r)));
         add_row(r, std::move(heads));
     }
+}
+
+void ReferenceSignals::set_key(size_t entry, const std::vector<double>& key)
+{
+    double squares = 0;
+    for (const double x : key)
+        squares += x * x;
+    list_.at(entry).sum = std::sqrt(squares);
 }
 
 ReferenceObservation observation_of(const std::vector<ReferenceSignals>& heads, int rows, int group)

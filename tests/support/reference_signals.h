@@ -14,7 +14,8 @@ struct ReferenceMoments {
 
 struct ReferenceEntry {
     uint32_t stream = 0;
-    double sum = 0; // attention received (mean over the query group), or the number of rows that gave little
+    double sum =
+        0; // attention received (mean over the query group), the number of rows that gave little, or a norm
     double count = 0;
     std::vector<ReferenceMoments> moments{}; // per query head, if the policy uses them
     int level = 0;                           // height or level in a tree of merges
@@ -44,6 +45,8 @@ public:
     // chunk.
     void add_row(int r, std::vector<std::vector<double>> heads);
     void add(const Attention& attention); // all rows
+    // Sets the norm of an entry's key, for policies that score keys.
+    void set_key(size_t entry, const std::vector<double>& key);
 
     const ReferenceList& list() const { return list_; }
     // The sum of the row statistic over the counted rows and the group's query heads.

@@ -6,6 +6,12 @@ namespace palimpsest::engine {
 
 static_assert(SignalNeeds::all == kernels::SignalRequest::all);
 
+float*& needed_columns(const SignalNeeds& needs, kernels::SignalRequest& request)
+{
+    if (needs.low_counts) return request.low_counts;
+    return needs.key_norms ? request.key_norms : request.sums;
+}
+
 SignalBuffers::SignalBuffers(const SignalNeeds& needs, const kernels::HeadShape& shape, int32_t layers,
                              int64_t ranks, kernels::Backend& backend)
     : needs_(needs), kv_heads_(shape.kv_heads), query_heads_(shape.query_heads), layers_(layers), stride_(ranks)
@@ -36,7 +42,7 @@ kernels::SignalRequest SignalBuffers::request(int64_t ranks, int32_t rows, float
         next += floats;
         return taken;
     };
-    (needs_.low_counts ? wanted.low_counts : wanted.sums) = take(kv_heads_ * stride);
+    needed_columns(needs_, wanted) = take(kv_heads_ * stride);
     if (needs_.head_moments) {
         wanted.head_sums = take(query_heads_ * stride);
         wanted.head_squares = take(query_heads_ * stride);

@@ -7,6 +7,9 @@
 
 namespace palimpsest::engine {
 
+// The output of `request` that gives a policy with these needs the sums of its lists.
+float*& needed_columns(const SignalNeeds& needs, kernels::SignalRequest& request);
+
 class SignalBuffers {
 public:
     // `layers`: number of layers whose signals are kept at a time; `ranks`: longest list, chunk included. `backend`

@@ -26,7 +26,8 @@ std::optional<kernels::ScoreRule> score_rule(ScoreKind kind)
     case ScoreKind::Total:
         return kernels::ScoreRule::Total;
     case ScoreKind::FewLow:
-        return kernels::ScoreRule::FewLow;
+    case ScoreKind::SmallNorm:
+        return kernels::ScoreRule::Negative;
     case ScoreKind::MeanVariance:
         break;
     }

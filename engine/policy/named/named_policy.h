@@ -43,6 +43,7 @@ NamedPolicy hbw_kv_policy();
 NamedPolicy refreekv_policy();
 NamedPolicy cake_policy();
 NamedPolicy adakv_policy();
+NamedPolicy knorm_policy();
 NamedPolicy quest_policy();
 NamedPolicy twilight_policy();
 NamedPolicy twilight_evict_policy();

@@ -36,6 +36,7 @@ SignalNeeds Signal::needs() const
     return {.window = window,
             .window_percent = window_percent,
             .low_counts = kind == ScoreKind::FewLow,
+            .key_norms = kind == ScoreKind::SmallNorm,
             .head_moments = kind == ScoreKind::MeanVariance,
             .outside_newest = outside_newest};
 }
@@ -50,7 +51,7 @@ void ScoreView::read(std::span<double> to) const
         mean_and_variance(list.moments.data(), list.count.data(), group_of(list), signal.gamma, to);
     } else if (signal.kind == ScoreKind::Total && view.ranks.empty()) {
         std::copy_n(list.sum.data(), to.size(), to.data());
-    } else if (signal.kind == ScoreKind::FewLow && view.ranks.empty()) {
+    } else if ((signal.kind == ScoreKind::FewLow || signal.kind == ScoreKind::SmallNorm) && view.ranks.empty()) {
         std::transform(list.sum.begin(), list.sum.begin() + std::ssize(to), to.begin(), std::negate());
     } else {
         for (size_t i = 0; i < to.size(); ++i)

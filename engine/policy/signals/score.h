@@ -1,4 +1,4 @@
-// Signal and score: which attention a policy accumulates, and the score it computes from it.
+// Signal and score: what a policy accumulates of attention or keys, and the score it computes from it.
 #pragma once
 
 #include <cmath>
@@ -16,6 +16,7 @@ enum class ScoreKind : uint8_t {
     Mean,         // attention received, divided by the number of queries that could see the entry
     Total,        // attention received, undivided, which favours old entries
     FewLow,       // minus the low count: the number of queries that gave the entry less than a uniform share
+    SmallNorm,    // minus the norm of the key
     MeanVariance, // mean over the group's query heads of: mean plus gamma times variance over queries (CAKE)
 };
 
@@ -48,6 +49,7 @@ struct ScoreView {
         case ScoreKind::Mean:
             return view.list.sum[rank] / view.list.count[rank];
         case ScoreKind::FewLow:
+        case ScoreKind::SmallNorm:
             return -view.list.sum[rank];
         case ScoreKind::MeanVariance:
             return mean_variance(rank);

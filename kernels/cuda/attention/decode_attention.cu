@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/attention/decode_signals.h"
+#include "kernels/cuda/attention/key_norms.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/page_retrieval.h"
 #include "kernels/cuda/attention/quantise.h"
@@ -771,6 +772,8 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
         attend_by_mass(work, context);
     else
         attend_splits<DecodePass::Both>(work, context);
+    write_key_norms(args.shape, args.qkv, 1, {.exact = work.args.lists.used, .most = args.lists.used}, args.signals,
+                    context);
     if (!with_signals) return;
     const DecodedWeights weights{.weights = work.weights,
                                  .stride = work.weight_stride,

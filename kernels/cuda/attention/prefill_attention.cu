@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/attention/attention_tile.h"
 #include "kernels/cuda/attention/decode_signals.h"
+#include "kernels/cuda/attention/key_norms.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/prefill_forward.h"
 #include "kernels/cuda/attention/prefill_signals.h"
@@ -182,6 +183,8 @@ void attend(const AttendArgs& args, CudaContext& context)
     else
         attend_on_plain_cores(forward, context);
     if (wants_signals(args.signals)) prefill_signals(args, forward.rotated, forward.lse, context);
+    write_key_norms(args.shape, args.qkv, args.rows, {.exact = forward.rotated.used, .most = args.lists.used},
+                    args.signals, context);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -16,7 +16,7 @@ __device__ inline double raw_score(const EvictArgs& args, int64_t head, int64_t 
         return __ddiv_rn(args.statistics.sum[at], args.statistics.count[at]);
     case ScoreRule::Total:
         return args.statistics.sum[at];
-    case ScoreRule::FewLow:
+    case ScoreRule::Negative:
         return -args.statistics.sum[at];
     default:
         return 0;

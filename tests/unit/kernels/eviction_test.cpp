@@ -162,7 +162,7 @@ TEST_CASE("evicting given ranks equals the reference")
 TEST_CASE("evicting the lowest scores equals the reference")
 {
     const Backends backends = selecting_backends();
-    for (const ScoreRule score : {ScoreRule::Mean, ScoreRule::Total, ScoreRule::FewLow})
+    for (const ScoreRule score : {ScoreRule::Mean, ScoreRule::Total, ScoreRule::Negative})
         for (const uint32_t size : {1u, 33u, 700u})
             check_all(backends, {.select = SelectRule::Lowest, .score = score}, size, size);
     check_all(backends, {.select = SelectRule::Lowest, .score = ScoreRule::Mean}, 3000, 3000);
@@ -210,12 +210,13 @@ TEST_CASE("tile eviction with more tiles in a wave than a block has threads equa
 {
     const Backends backends = selecting_backends();
     for (const bool ties_keep_older : {false, true})
-        check(
-            backends,
-            {.rule = {.select = SelectRule::Tiles, .score = ScoreRule::FewLow, .ties_keep_older = ties_keep_older},
-             .max_size = 5000,
-             .values = Values::Few},
-            3);
+        check(backends,
+              {.rule = {.select = SelectRule::Tiles,
+                        .score = ScoreRule::Negative,
+                        .ties_keep_older = ties_keep_older},
+               .max_size = 5000,
+               .values = Values::Few},
+              3);
 }
 
 TEST_CASE("evicting from lists of tens of thousands of tokens equals the reference")
@@ -418,7 +419,7 @@ std::vector<uint32_t> top_k_drops(const EvictionCase& before, size_t head)
 TEST_CASE("evict drops the lowest scores that the policies' TopK drops")
 {
     const Backends backends = selecting_backends();
-    for (const ScoreRule score : {ScoreRule::Mean, ScoreRule::Total, ScoreRule::FewLow})
+    for (const ScoreRule score : {ScoreRule::Mean, ScoreRule::Total, ScoreRule::Negative})
         for (const PoolRule pooling : {PoolRule::None, PoolRule::Average, PoolRule::Max})
             for (const Values values : {Values::Any, Values::Few, Values::Strange}) {
                 CAPTURE(int(score), int(pooling), int(values));

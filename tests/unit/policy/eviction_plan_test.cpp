@@ -109,25 +109,16 @@ enum class Planning { Never, Sometimes, Always };
 const std::map<std::string, Planning>& planning_policies()
 {
     static const std::map<std::string, Planning> names = {
-        {"full", Planning::Always},
-        {"quest", Planning::Always},
-        {"twilight", Planning::Always},
-        {"streaming", Planning::Always},
-        {"lacache", Planning::Always},
-        {"treekv-block", Planning::Always},
-        {"treekv", Planning::Sometimes},
-        {"treekv-log", Planning::Sometimes},
-        {"h2o", Planning::Sometimes},
-        {"tova", Planning::Sometimes},
-        {"snapkv", Planning::Sometimes},
-        {"pyramidkv", Planning::Sometimes},
-        {"scissorhands", Planning::Sometimes},
-        {"random", Planning::Never},
-        {"adakv", Planning::Never},
-        {"cake", Planning::Never},
-        {"hbw-kv", Planning::Never},
-        {"refreekv", Planning::Never},
-        {"twilight-evict", Planning::Never},
+        {"full", Planning::Always},          {"quest", Planning::Always},
+        {"twilight", Planning::Always},      {"streaming", Planning::Always},
+        {"knorm", Planning::Always},         {"lacache", Planning::Always},
+        {"treekv-block", Planning::Always},  {"treekv", Planning::Sometimes},
+        {"treekv-log", Planning::Sometimes}, {"h2o", Planning::Sometimes},
+        {"tova", Planning::Sometimes},       {"snapkv", Planning::Sometimes},
+        {"pyramidkv", Planning::Sometimes},  {"scissorhands", Planning::Sometimes},
+        {"random", Planning::Never},         {"adakv", Planning::Never},
+        {"cake", Planning::Never},           {"hbw-kv", Planning::Never},
+        {"refreekv", Planning::Never},       {"twilight-evict", Planning::Never},
     };
     return names;
 }
@@ -248,9 +239,9 @@ constexpr size_t list_words = sizeof(palimpsest::kernels::ListPlan) / sizeof(uin
 TEST_CASE("plans: the lists of a layer share the words of a plan, and a generated token needs few words")
 {
     const StreamShape shape{.layers = 2, .heads = 3, .budget = 64};
-    const std::map<std::string, size_t> data = {{"streaming", 1},        {"h2o", 0},
-                                                {"snapkv:window=8", 0},  {"treekv", 3},
-                                                {"treekv:rule=left", 1}, {"treekv-log", 3}};
+    const std::map<std::string, size_t> data = {{"streaming", 1},       {"h2o", 0},    {"knorm", 0},
+                                                {"snapkv:window=8", 0}, {"treekv", 3}, {"treekv:rule=left", 1},
+                                                {"treekv-log", 3}};
     for (const auto& [spec, words] : data) {
         INFO(spec);
         const EvictionPlan plan = plan_after(spec, shape, 1);

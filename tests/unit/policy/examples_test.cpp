@@ -183,6 +183,14 @@ TEMPLATE_TEST_CASE("examples: h2o with score=mean does not favour old tokens", "
     CHECK(means.kept(0, 0) == Tokens{1, 2});
 }
 
+TEMPLATE_TEST_CASE("examples: knorm keeps the shortest keys", "", PolicyStream, SlowStream)
+{
+    const std::vector<double> norms = {4, 2, 7, 2, 9, 5, 8};
+    CHECK(kept_of<TestType>("knorm", 3, norms) == Tokens{0, 1, 3});
+    CHECK(kept_of<TestType>("knorm", 1, norms) == Tokens{1}); // of two norms of 2 the older
+    CHECK(kept_of<TestType>("knorm:sinks=1,recent=1", 3, norms) == Tokens{0, 1, 6});
+}
+
 TEMPLATE_TEST_CASE("examples: random keeps the first of a random order", "", PolicyStream, SlowStream)
 {
     const StreamShape shape{.layers = 2, .heads = 2, .budget = 4};

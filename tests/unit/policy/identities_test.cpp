@@ -63,6 +63,7 @@ TEST_CASE("policies: some settings of different policies are equal")
         {"refreekv:threshold=0.0000000001", "streaming"},
         {"refreekv:full_layers=6", "streaming"},
         {"h2o:schedule=every:1", "h2o"},
+        {"knorm:sinks=2,recent=9", "scissorhands:window=2147483647,sinks=2,recent=9"}, // both: the least sums
         {"h2o:score=mean,recent=12", "snapkv:window=2147483647,recent=12,pooling=none"},
         {"treekv:budget=pyramid,beta=1", "treekv"},
     };
@@ -120,6 +121,7 @@ TEST_CASE("policies: a budget as large as the stream keeps every token")
     for (const std::string spec : {"streaming",
                                    "h2o",
                                    "random",
+                                   "knorm",
                                    "scissorhands",
                                    "scissorhands:drop=0.25",
                                    "tova",
@@ -170,6 +172,7 @@ TEST_CASE("policies: the chunk length changes nothing if scores do not change")
                                    "lacache:span=2,pattern=even",
                                    "lacache:pattern=old",
                                    "lacache:span=1,compensate=true",
+                                   "knorm",
                                    "random",
                                    "random:sinks=0,recent=0,seed=3",
                                    "h2o",

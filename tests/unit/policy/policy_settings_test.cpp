@@ -101,6 +101,7 @@ const std::vector<Refusal> refusals = {
     {"scissorhands:budget=auto", ErrorCode::InvalidPolicyParameter,
      "budget=auto is not one of its values; use uniform, pyramid"},
     {"scissorhands:threshold=0.1", ErrorCode::UnknownPolicyParameter, "has no parameter 'threshold'"},
+    {"knorm:budget=auto", ErrorCode::UnknownPolicyParameter, "has no parameter 'budget'"},
     {"tova:heads=ada", ErrorCode::UnknownPolicyParameter, "has no parameter 'heads'"},
     {"tova:floor=0.5", ErrorCode::UnknownPolicyParameter, "has no parameter 'floor'"},
     // keys without effect
@@ -157,6 +158,7 @@ TEST_CASE("policies: the resolved policy names all defaults")
           "treekv:budget=uniform,heads=uniform,height=none,recent=0,rule=score,schedule=chunk,score=mean,sinks=40");
     CHECK(resolved("treekv-log:sinks=07") ==
           "treekv-log:budget=uniform,heads=uniform,recent=25,rule=score,schedule=chunk,score=mean,sinks=7");
+    CHECK(resolved("knorm") == "knorm:recent=0,schedule=chunk,sinks=0");
     CHECK(resolved("random") == "random:recent=28,schedule=chunk,seed=0,sinks=4");
     CHECK(resolved("lacache") == "lacache:compensate=false,overlap=0,pattern=stacked,recent=8,schedule=chunk,sinks="
                                  "4,span=4,survivors=offsets");
@@ -189,6 +191,9 @@ TEST_CASE("policies: settings determine signals and list budgets")
     CHECK(needs("hbw-kv") == 32);
     CHECK(needs("refreekv:rows=3") == 3);
     CHECK(needs("quest") == SignalNeeds::none);
+    CHECK(needs("knorm") == SignalNeeds::all);
+    CHECK_FALSE(make_policy(PolicySpec::parse("knorm"), context)->signals().attention());
+    CHECK(make_policy(PolicySpec::parse("h2o"), context)->signals().attention());
     for (const auto& info : policies()) {
         CAPTURE(info.name);
         const auto policy = make_policy(PolicySpec::parse(info.name), context);
@@ -247,7 +252,7 @@ TEST_CASE("policies: every wrong setting is refused with its own message")
 
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
-    REQUIRE(policies().size() == 19);
+    REQUIRE(policies().size() == 20);
     // Keys that have an effect only together with another setting.
     const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
                                                "mask_sinks", "floor", "average"};

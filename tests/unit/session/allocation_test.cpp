@@ -35,8 +35,8 @@ using namespace palimpsest::engine;
 TEST_CASE("planning an eviction allocates nothing after a longer one was planned")
 {
     for (const std::string spec :
-         {"streaming", "h2o", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left", "treekv:height=3",
-          "treekv-log", "treekv-block:unit=4", "lacache", "lacache:survivors=score", "full"}) {
+         {"streaming", "h2o", "knorm", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left",
+          "treekv:height=3", "treekv-log", "treekv-block:unit=4", "lacache", "lacache:survivors=score", "full"}) {
         INFO(spec);
         const auto policy =
             make_policy(PolicySpec::parse(spec), {.layers = 4, .kv_heads = 2, .budget = 100, .chunk = 64});

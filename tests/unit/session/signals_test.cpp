@@ -1,5 +1,6 @@
 // The signals that a session passes to a policy. The fidelity tests compare the numbers with a slow reference.
 #include <cmath>
+#include <map>
 
 #include "tests/support/catch.h"
 #include "tests/unit/session/own_policy.h"
@@ -156,6 +157,40 @@ TEST_CASE("row statistics are means over rows and heads, and every entry has an 
         session.feed(random_text(150));
         session.finish();
     }
+}
+
+TEST_CASE("norms of keys depend on neither the type of the cache nor the chunks, and stay with their tokens")
+{
+    // The keys of the lowest layer depend on nothing but their tokens.
+    const auto model = load_random({.head_dim = 32});
+    using Norms = std::map<std::pair<size_t, uint32_t>, double>; // by head and token
+    Norms expected;
+    for (const kernels::DType type :
+         {kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16, kernels::DType::Q8_0}) {
+        for (const int32_t chunk : {16, 7, 64}) {
+            Norms norms;
+            const auto look = [&](int32_t layer, std::span<const ListState> heads, const LayerObservation&) {
+                for (size_t h = 0; layer == 0 && h < heads.size(); ++h)
+                    for (size_t j = 0; j < heads[h].size(); ++j) {
+                        const auto known = norms.try_emplace({h, heads[h].stream[j]}, heads[h].sum[j]).first;
+                        REQUIRE(known->second == heads[h].sum[j]);
+                    }
+            };
+            SessionOptions options = options_for(chunk);
+            options.kv_type = type;
+            Session session(model, options,
+                            std::make_unique<Curious>(SignalNeeds{.window = SignalNeeds::all, .key_norms = true},
+                                                      40, false, look));
+            session.feed(random_text(150));
+            session.finish();
+            if (expected.empty()) expected = norms;
+            CAPTURE(static_cast<int>(type), chunk);
+            REQUIRE(norms.size() == 2 * 150);
+            REQUIRE(norms == expected);
+        }
+    }
+    for (const auto& [place, norm] : expected)
+        REQUIRE(norm > 0);
 }
 
 TEST_CASE("an observation window in percent grows with the list")
