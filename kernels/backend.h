@@ -241,7 +241,8 @@ enum class RowStatistic : uint8_t {
 };
 
 // The signals that a policy requests, per rank of the list followed by the chunk: statistics of the attention
-// probabilities A of the last `rows` rows, and norms of keys. Outputs that are null are not computed; all are f32.
+// probabilities A of the last `rows` rows, and signals of keys. Outputs that are null are not computed; all are
+// f32.
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
     int32_t rows = 0; // 0: no signals
@@ -257,12 +258,20 @@ struct SignalRequest {
     // [kv_heads, stride] L2 norm of the key of every row of this call, whatever `rows` is, and 0 for older ranks.
     // Of the f32 keys in qkv: neither rotation, which changes no norm, nor the type of the pool has an effect.
     float* key_norms = nullptr;
+    // [kv_heads, stride] mean of the cosines between the key of every rank and all keys of the list, its own
+    // included. Of the keys as they are stored, in the types of pool and staging buffer, and rotated only if they
+    // are stored rotated. A key without length has cosines of 0.
+    float* key_similarities = nullptr;
     int64_t stride = 0;
     RowStatistic row_statistic = RowStatistic::None;
     float* row_statistics = nullptr; // [query_heads] sum over rows
 
     // The output that is accumulated for each entry of a list, and the number that it is divided by.
-    const float* columns() const { return low_counts ? low_counts : key_norms ? key_norms : sums; }
+    const float* columns() const
+    {
+        const float* of_keys = key_norms ? key_norms : key_similarities;
+        return low_counts ? low_counts : of_keys ? of_keys : sums;
+    }
     int32_t column_divisor(int32_t group) const { return columns() == sums ? group : 1; }
 };
 

@@ -9,7 +9,7 @@ namespace palimpsest::kernels {
 // Statistics that a backend accumulates for the tokens of one layer's lists, in rank order: [kv_heads, stride]
 // each.
 struct ListStatistics {
-    double* sum = nullptr;   // attention received, mean over the query group; or low counts; or the key's norm
+    double* sum = nullptr;   // attention received, mean over the query group; or low counts; or a signal of the key
     double* count = nullptr; // number of queries summed in it
     int64_t stride = 0;
 };

@@ -48,18 +48,20 @@ struct SignalNeeds {
     // > 0: omega is this percentage of the list, chunk included, computed anew for every chunk; `window` has no
     // effect.
     double window_percent = 0;
-    bool low_counts = false;   // ListState::sum has low counts instead of attention (kernels::SignalRequest)
-    bool key_norms = false;    // ListState::sum has the L2 norm of each key instead of attention
-    bool head_moments = false; // ListState::moments
-    bool entropies = false;    // LayerObservation::entropies
+    bool low_counts = false;       // ListState::sum has low counts instead of attention (kernels::SignalRequest)
+    bool key_norms = false;        // ListState::sum has the L2 norm of each key instead of attention
+    bool key_similarities = false; // ListState::sum has how similar each key is to all keys of the list
+    bool head_moments = false;     // ListState::moments
+    bool entropies = false;        // LayerObservation::entropies
     // >= 0: each row of attention is normalised over all entries but this many of the newest.
     int32_t outside_newest = -1;
     kernels::RowStatistic row_statistic = kernels::RowStatistic::None; // LayerObservation::row_statistic
     int32_t statistics_rows = 1; // shorter chunks need no entropies and no row statistic
 
     bool any() const { return window != none || window_percent > 0; }
-    bool attention() const { return any() && !key_norms; } // false: what queries look at has no effect
-    int32_t window_of(size_t list) const                   // omega for a list of this size, the chunk included
+    // False if what queries attend to has no effect.
+    bool attention() const { return any() && !key_norms && !key_similarities; }
+    int32_t window_of(size_t list) const // omega for a list of this size, the chunk included
     {
         if (window_percent <= 0) return window;
         return std::max(1, static_cast<int32_t>(window_percent * static_cast<double>(list) / 100.0 + 1e-9));
@@ -71,7 +73,8 @@ struct ListState {
     std::span<const uint32_t> stream; // stream indices, ascending
     std::span<const double> sum;      // attention received, mean over the group's query heads; with low_counts, the
                                       // number of rows in which that mean is below 1 / (ranks that the row sees);
-                                      // with key_norms, the norm of the key, unrotated
+                                      // with key_norms, the norm of the key, unrotated; with key_similarities,
+                                      // its mean cosine with the list's keys
     std::span<const double> count;    // number of queries whose attention is in `sum`
     std::span<const double>
         moments{}; // [n, group, 2]: per query head, attention received and the sum of its squares

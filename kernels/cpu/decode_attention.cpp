@@ -14,6 +14,7 @@
 
 #include "hwy/cache_control.h"
 #include "kernels/cpu/key_norms.h"
+#include "kernels/cpu/key_similarities.h"
 #include "kernels/cpu/kv_list.h"
 #include "kernels/cpu/page_retrieval.h"
 #include "kernels/cpu/top_mass.h"
@@ -693,6 +694,8 @@ void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
     });
     write_key_norms(args.shape, {args.qkv, static_cast<size_t>(args.shape.qkv_width())}, args.lists.used,
                     args.signals);
+    write_key_similarities({.shape = args.shape, .pool = args.pool, .lists = args.lists, .pooled = 1}, args.signals,
+                           context);
 }
 
 } // namespace cpu

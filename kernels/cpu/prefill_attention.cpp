@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "kernels/cpu/key_norms.h"
+#include "kernels/cpu/key_similarities.h"
 #include "kernels/cpu/kv_list.h"
 #include "kernels/cpu/signal_part.h"
 
@@ -551,6 +552,9 @@ void attend(const AttendArgs& args, CpuContext& context)
     if (segments.parts() > 0) add_segments(args, context, sizes, segments);
     write_key_norms(args.shape, {args.qkv, static_cast<size_t>(args.rows * args.shape.qkv_width())},
                     args.lists.used, args.signals);
+    write_key_similarities(
+        {.shape = args.shape, .pool = args.pool, .lists = args.lists, .staging = args.staging, .staged = args.rows},
+        args.signals, context);
 }
 
 } // namespace cpu

@@ -4,6 +4,7 @@ set(CUDA_BACKEND_SOURCES
     attention/decode_attention.cu
     attention/decode_signals.cu
     attention/key_norms.cu
+    attention/key_similarities.cu
     attention/kv_rows.cu
     attention/page_bounds.cu
     attention/page_retrieval.cu

@@ -236,6 +236,23 @@ std::vector<double> key_norms(const ReferenceAttentionArgs& args, size_t kv_head
     return norms;
 }
 
+// Of the list's KV head, from the keys as they are stored.
+std::vector<double> key_similarities(const ReferenceAttentionArgs& args, size_t kv_head)
+{
+    const std::vector<double>& keys = args.keys[kv_head];
+    const auto dim = static_cast<size_t>(args.shape.head_dim), ranks = keys.size() / dim;
+    const auto length = [dim](const double* x) { return std::sqrt(std::inner_product(x, x + dim, x, 0.0)); };
+    std::vector<double> mean(dim, 0.0), similarities;
+    for (size_t rank = 0; rank < ranks; ++rank)
+        for (size_t i = 0; i < dim; ++i)
+            mean[i] += keys[rank * dim + i] / length(&keys[rank * dim]) / static_cast<double>(ranks);
+    for (size_t rank = 0; rank < ranks; ++rank) {
+        const double* key = &keys[rank * dim];
+        similarities.push_back(std::inner_product(mean.begin(), mean.end(), key, 0.0) / length(key));
+    }
+    return similarities;
+}
+
 } // namespace
 
 void reference_rotate(const RopeTable& table, int64_t position, double* x)
@@ -262,8 +279,10 @@ ReferenceAttention reference_attention(const ReferenceAttentionArgs& args)
     result.out.assign(rows * heads * dim, 0.0);
     result.weights.assign(heads, std::vector<std::vector<double>>(rows));
     Signals signals(args, result);
-    for (size_t kv_head = 0; kv_head < args.used.size(); ++kv_head)
+    for (size_t kv_head = 0; kv_head < args.used.size(); ++kv_head) {
         result.key_norms.push_back(key_norms(args, kv_head));
+        result.key_similarities.push_back(key_similarities(args, kv_head));
+    }
 
     for (size_t head = 0; head < heads; ++head) {
         const size_t kv_head = head / static_cast<size_t>(shape.group());

@@ -31,9 +31,9 @@ struct ReferenceAttention {
     std::vector<std::vector<std::vector<double>>> weights; // probabilities [query_heads][rows][used + rows]
     // As in SignalRequest, for the requested rows; [kv_heads] or [query_heads][used + rows].
     std::vector<std::vector<double>> sums, low_counts, entropies, head_sums, head_squares;
-    std::vector<std::vector<double>> key_norms; // [kv_heads][used + rows], of all rows
-    std::vector<double> row_statistics;         // [query_heads]
-    std::vector<std::vector<uint32_t>> pages;   // [kv_heads]: pages read, ascending; empty without `retrieve`
+    std::vector<std::vector<double>> key_norms, key_similarities; // [kv_heads][used + rows], of all rows
+    std::vector<double> row_statistics;                           // [query_heads]
+    std::vector<std::vector<uint32_t>> pages; // [kv_heads]: pages read, ascending; empty without `retrieve`
     // By how much low_counts and the density statistic may differ with other rounding.
     std::vector<std::vector<double>> low_ties; // [kv_heads][used + rows]
     std::vector<double> density_ties;          // [query_heads]

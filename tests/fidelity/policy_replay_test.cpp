@@ -172,7 +172,7 @@ private:
         const std::vector<double> logits = stream_.feed(
             tokens, has_signals && question.empty() ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
             retrieves ? ReferenceStream::Retriever(retriever) : ReferenceStream::Retriever());
-        expect_norms(tokens.size());
+        expect_keys(tokens.size());
         dumps_.clear();
         run();
         REQUIRE(dumps_.size() % static_cast<size_t>(c_.layers) == 0);
@@ -202,15 +202,22 @@ private:
             }
     }
 
-    // Gives the reference the keys of the chunk's tokens, which the stream has appended to its lists.
-    void expect_norms(size_t tokens)
+    // Gives the reference the keys of the stream's lists, whose last are those of the chunk's tokens.
+    void expect_keys(size_t tokens)
     {
-        if (!policy_.settings().key_norms) return;
+        if (!policy_.settings().key_norms && !policy_.settings().key_similarities) return;
+        const bool rotated = session_.options().positions == PositionMode::Original; // as the cache stores keys
         for (int l = 0; l < c_.layers; ++l)
             for (int h = 0; h < c_.kv_heads; ++h) {
                 const std::vector<ReferenceStream::Entry>& list = stream_.list(l, h);
-                for (size_t j = list.size() - tokens; j < list.size(); ++j)
-                    expected_[at(l, h)].set_key(j, list[j].key);
+                ReferenceSignals& expected = expected_[at(l, h)];
+                for (size_t j = list.size() - tokens; j < list.size() && policy_.settings().key_norms; ++j)
+                    expected.set_key(j, list[j].key);
+                if (!policy_.settings().key_similarities) continue;
+                std::vector<std::vector<double>> keys;
+                for (const ReferenceStream::Entry& entry : list)
+                    keys.push_back(rotated ? entry.rotated : entry.key);
+                expected.set_keys(keys);
             }
     }
 
@@ -384,6 +391,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& policy_sett
          {"", "sinks=2,recent=0", "sinks=5,recent=20,window=1", "window=30,drop=0.25", "drop=0.5",
           "heads=ada,budget=pyramid"}},
         {"knorm", {"", "sinks=4,recent=8", "recent=20", "schedule=every:9", "schedule=once"}},
+        {"keydiff", {"", "sinks=4,recent=8", "recent=20", "schedule=every:9", "schedule=once"}},
         {"tova", {"", "sinks=4,recent=1", "sinks=1,recent=16", "budget=auto", "schedule=every:9"}},
         {"snapkv",
          {"", "sinks=4,window=8", "sinks=1,window=1,kernel=3", "kernel=9,pooling=max", "pooling=none,recent=4",

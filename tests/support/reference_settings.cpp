@@ -181,6 +181,12 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
         to.window = ReferenceSettings::all_queries;
         to.key_norms = true;
         to.score = "low";
+    } else if (to.name == "keydiff") {
+        to.s = keys.whole("sinks", 0);
+        to.w = keys.whole("recent", 0);
+        to.window = 1;
+        to.key_similarities = true;
+        to.score = "low";
     } else if (to.name == "quest" || to.name == "twilight") {
         to.page = keys.whole("page", 16);
         to.skip_layers = keys.whole("skip_layers", 2);

@@ -28,6 +28,7 @@ struct ReferenceSettings {
     int omega(int list) const;
     bool low_counts = false;
     bool key_norms = false;
+    bool key_similarities = false;
     bool moments = false;
     bool renormalise = false;  // by the attention outside the newest w
     std::string row_statistic; // entropy, gini, sparsity, or empty

@@ -44,7 +44,7 @@ void ReferenceSignals::add_row(int r, std::vector<std::vector<double>> heads)
     }
     for (int j = 0; j < visible; ++j)
         list_[static_cast<size_t>(j)].count += 1;
-    if (settings_.key_norms) return;
+    if (settings_.key_norms || settings_.key_similarities) return;
     if (settings_.low_counts) {
         add_low(heads, visible);
         return;
@@ -94,6 +94,22 @@ void ReferenceSignals::set_key(size_t entry, const std::vector<double>& key)
     for (const double x : key)
         squares += x * x;
     list_.at(entry).sum = std::sqrt(squares);
+}
+
+void ReferenceSignals::set_keys(const std::vector<std::vector<double>>& keys)
+{
+    const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+        double sum = 0;
+        for (size_t i = 0; i < a.size(); ++i)
+            sum += a[i] * b[i];
+        return sum;
+    };
+    std::vector<double> mean(keys.at(0).size(), 0.0);
+    for (const auto& key : keys)
+        for (size_t i = 0; i < key.size(); ++i)
+            mean[i] += key[i] / std::sqrt(dot(key, key)) / static_cast<double>(keys.size());
+    for (size_t j = 0; j < keys.size(); ++j)
+        list_.at(j).sum = dot(keys[j], mean) / std::sqrt(dot(keys[j], keys[j]));
 }
 
 ReferenceObservation observation_of(const std::vector<ReferenceSignals>& heads, int rows, int group)

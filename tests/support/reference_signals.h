@@ -47,6 +47,8 @@ public:
     void add(const Attention& attention); // all rows
     // Sets the norm of an entry's key, for policies that score keys.
     void set_key(size_t entry, const std::vector<double>& key);
+    // Sets the similarity of every key to the mean of all, likewise.
+    void set_keys(const std::vector<std::vector<double>>& keys);
 
     const ReferenceList& list() const { return list_; }
     // The sum of the row statistic over the counted rows and the group's query heads.

@@ -9,7 +9,8 @@ static_assert(SignalNeeds::all == kernels::SignalRequest::all);
 float*& needed_columns(const SignalNeeds& needs, kernels::SignalRequest& request)
 {
     if (needs.low_counts) return request.low_counts;
-    return needs.key_norms ? request.key_norms : request.sums;
+    if (needs.key_norms) return request.key_norms;
+    return needs.key_similarities ? request.key_similarities : request.sums;
 }
 
 SignalBuffers::SignalBuffers(const SignalNeeds& needs, const kernels::HeadShape& shape, int32_t layers,

@@ -19,6 +19,7 @@ void for_outputs(Request& seen, const kernels::HeadShape& shape, Use&& use)
     call(seen.head_squares, of_heads);
     call(seen.entropies, of_lists);
     call(seen.key_norms, of_lists);
+    call(seen.key_similarities, of_lists);
     call(seen.row_statistics, shape.query_heads);
 }
 

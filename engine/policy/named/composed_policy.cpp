@@ -27,6 +27,7 @@ std::optional<kernels::ScoreRule> score_rule(ScoreKind kind)
         return kernels::ScoreRule::Total;
     case ScoreKind::FewLow:
     case ScoreKind::SmallNorm:
+    case ScoreKind::Dissimilar:
         return kernels::ScoreRule::Negative;
     case ScoreKind::MeanVariance:
         break;

@@ -44,6 +44,7 @@ NamedPolicy refreekv_policy();
 NamedPolicy cake_policy();
 NamedPolicy adakv_policy();
 NamedPolicy knorm_policy();
+NamedPolicy keydiff_policy();
 NamedPolicy quest_policy();
 NamedPolicy twilight_policy();
 NamedPolicy twilight_evict_policy();

@@ -29,6 +29,11 @@ Moments moments_of(const ListState& list, size_t rank, size_t head, size_t group
     return {list.moments[at], list.moments[at + 1], list.count[rank]};
 }
 
+bool is_negated(ScoreKind kind)
+{
+    return kind == ScoreKind::FewLow || kind == ScoreKind::SmallNorm || kind == ScoreKind::Dissimilar;
+}
+
 } // namespace
 
 SignalNeeds Signal::needs() const
@@ -37,6 +42,7 @@ SignalNeeds Signal::needs() const
             .window_percent = window_percent,
             .low_counts = kind == ScoreKind::FewLow,
             .key_norms = kind == ScoreKind::SmallNorm,
+            .key_similarities = kind == ScoreKind::Dissimilar,
             .head_moments = kind == ScoreKind::MeanVariance,
             .outside_newest = outside_newest};
 }
@@ -51,7 +57,7 @@ void ScoreView::read(std::span<double> to) const
         mean_and_variance(list.moments.data(), list.count.data(), group_of(list), signal.gamma, to);
     } else if (signal.kind == ScoreKind::Total && view.ranks.empty()) {
         std::copy_n(list.sum.data(), to.size(), to.data());
-    } else if ((signal.kind == ScoreKind::FewLow || signal.kind == ScoreKind::SmallNorm) && view.ranks.empty()) {
+    } else if (is_negated(signal.kind) && view.ranks.empty()) {
         std::transform(list.sum.begin(), list.sum.begin() + std::ssize(to), to.begin(), std::negate());
     } else {
         for (size_t i = 0; i < to.size(); ++i)

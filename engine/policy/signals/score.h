@@ -17,6 +17,7 @@ enum class ScoreKind : uint8_t {
     Total,        // attention received, undivided, which favours old entries
     FewLow,       // minus the low count: the number of queries that gave the entry less than a uniform share
     SmallNorm,    // minus the norm of the key
+    Dissimilar,   // minus the mean cosine between the key and the keys of the list
     MeanVariance, // mean over the group's query heads of: mean plus gamma times variance over queries (CAKE)
 };
 
@@ -50,6 +51,7 @@ struct ScoreView {
             return view.list.sum[rank] / view.list.count[rank];
         case ScoreKind::FewLow:
         case ScoreKind::SmallNorm:
+        case ScoreKind::Dissimilar:
             return -view.list.sum[rank];
         case ScoreKind::MeanVariance:
             return mean_variance(rank);

@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/attention/decode_signals.h"
 #include "kernels/cuda/attention/key_norms.h"
+#include "kernels/cuda/attention/key_similarities.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/page_retrieval.h"
 #include "kernels/cuda/attention/quantise.h"
@@ -774,6 +775,8 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
         attend_splits<DecodePass::Both>(work, context);
     write_key_norms(args.shape, args.qkv, 1, {.exact = work.args.lists.used, .most = args.lists.used}, args.signals,
                     context);
+    write_key_similarities({.shape = args.shape, .pool = args.pool, .lists = work.args.lists, .pooled = 1},
+                           args.signals, context);
     if (!with_signals) return;
     const DecodedWeights weights{.weights = work.weights,
                                  .stride = work.weight_stride,

@@ -6,6 +6,7 @@
 #include "kernels/cuda/attention/attention_tile.h"
 #include "kernels/cuda/attention/decode_signals.h"
 #include "kernels/cuda/attention/key_norms.h"
+#include "kernels/cuda/attention/key_similarities.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/prefill_forward.h"
 #include "kernels/cuda/attention/prefill_signals.h"
@@ -185,6 +186,12 @@ void attend(const AttendArgs& args, CudaContext& context)
     if (wants_signals(args.signals)) prefill_signals(args, forward.rotated, forward.lse, context);
     write_key_norms(args.shape, args.qkv, args.rows, {.exact = forward.rotated.used, .most = args.lists.used},
                     args.signals, context);
+    write_key_similarities({.shape = args.shape,
+                            .pool = args.pool,
+                            .lists = forward.args.lists,
+                            .staging = args.staging,
+                            .staged = args.rows},
+                           args.signals, context);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -24,7 +24,7 @@ struct Case {
     int32_t wanted = 0;
     uint32_t seed = 1;
     bool every_signal = false; // requests every signal, not only sums
-    bool only_key_norms = false;
+    bool only_keys = false;
     bool by_rank = false; // with every_signal: leaves out the signals of single query heads
     int32_t outside_newest = -1;
     RowStatistic statistic = RowStatistic::None;
@@ -58,7 +58,7 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c)
     if (c.every_signal)
         out << ", every signal, outside newest " << c.outside_newest << ", statistic "
             << static_cast<int>(c.statistic);
-    if (c.only_key_norms) out << ", only key norms";
+    if (c.only_keys) out << ", only signals of keys";
     if (c.retrieve)
         out << ", page " << c.retrieval.pages.page << ", tokens " << c.retrieval.tokens << ", pages "
             << c.retrieval.max_pages << ", top_p " << c.retrieval.top_p;
@@ -99,7 +99,7 @@ using Lists = std::vector<std::vector<float>>; // [kv_heads] or [query_heads][us
 
 struct Output {
     std::vector<float> out;
-    Lists sums, low_counts, entropies, key_norms, head_sums,
+    Lists sums, low_counts, entropies, key_norms, key_similarities, head_sums,
         head_squares; // all but `sums` are empty unless every signal is requested
     std::vector<float> row_statistics;
     std::vector<std::vector<Row>> new_rows; // [kv_heads][chunk], as the backend stored them
@@ -121,8 +121,8 @@ inline bool same_bits(const Output& a, const Output& b)
 {
     return same_bits(a.out, b.out) && same_lists(a.sums, b.sums) && same_lists(a.low_counts, b.low_counts) &&
            same_lists(a.entropies, b.entropies) && same_lists(a.key_norms, b.key_norms) &&
-           same_lists(a.head_sums, b.head_sums) && same_lists(a.head_squares, b.head_squares) &&
-           same_bits(a.row_statistics, b.row_statistics);
+           same_lists(a.key_similarities, b.key_similarities) && same_lists(a.head_sums, b.head_sums) &&
+           same_lists(a.head_squares, b.head_squares) && same_bits(a.row_statistics, b.row_statistics);
 }
 
 // Output buffers of a SignalRequest in backend memory, NaN until written.
@@ -135,7 +135,7 @@ public:
             return to_device(backend, std::vector<float>(static_cast<size_t>(floats), nan));
         };
         const int32_t query_heads = c.shape().query_heads;
-        for (Buffer* buffer : {&sums_, &low_counts_, &entropies_, &key_norms_})
+        for (Buffer* buffer : {&sums_, &low_counts_, &entropies_, &key_norms_, &key_similarities_})
             *buffer = filled(c.kv_heads * stride);
         for (Buffer* buffer : {&head_sums_, &head_squares_})
             *buffer = filled(query_heads * stride);
@@ -145,8 +145,9 @@ public:
     SignalRequest request() const
     {
         SignalRequest request{.rows = case_.wanted, .sums = sums_.data<float>(), .stride = stride_};
-        if (case_.only_key_norms) request.sums = nullptr;
-        if (case_.only_key_norms || case_.every_signal) request.key_norms = key_norms_.data<float>();
+        if (case_.only_keys) request.sums = nullptr;
+        if (case_.only_keys || case_.every_signal) request.key_norms = key_norms_.data<float>();
+        if (case_.only_keys || case_.every_signal) request.key_similarities = key_similarities_.data<float>();
         if (!case_.every_signal) return request;
         request.outside_newest = case_.outside_newest;
         request.low_counts = low_counts_.data<float>();
@@ -162,13 +163,15 @@ public:
 
     std::vector<const Buffer*> all() const
     {
-        return {&sums_, &low_counts_, &entropies_, &key_norms_, &head_sums_, &head_squares_, &row_statistics_};
+        return {&sums_,      &low_counts_,   &entropies_,     &key_norms_, &key_similarities_,
+                &head_sums_, &head_squares_, &row_statistics_};
     }
 
     void read(Output& to) const
     {
-        if (case_.only_key_norms || case_.every_signal) to.key_norms = lists(key_norms_, case_.kv_heads);
-        if (case_.only_key_norms) return;
+        if (case_.only_keys || case_.every_signal) to.key_norms = lists(key_norms_, case_.kv_heads);
+        if (case_.only_keys || case_.every_signal) to.key_similarities = lists(key_similarities_, case_.kv_heads);
+        if (case_.only_keys) return;
         to.sums = lists(sums_, case_.kv_heads);
         if (!case_.every_signal) return;
         to.low_counts = lists(low_counts_, case_.kv_heads);
@@ -198,7 +201,8 @@ private:
     Backend& backend_;
     const Case& case_;
     int64_t stride_;
-    Buffer sums_, low_counts_, entropies_, key_norms_, head_sums_, head_squares_, row_statistics_;
+    Buffer sums_, low_counts_, entropies_, key_norms_, key_similarities_, head_sums_, head_squares_,
+        row_statistics_;
 };
 
 inline std::vector<Row> staged_rows(const KvFixture& kv, size_t head, int32_t rows)

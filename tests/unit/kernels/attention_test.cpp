@@ -62,6 +62,7 @@ void check_every_signal(const Case& c, const Output& got, const ReferenceAttenti
             check_counts(got.low_counts[h], expected.low_counts[h], expected.low_ties[h]);
         REQUIRE(largest_error(got.entropies[h], expected.entropies[h]) < 5 * most);
         REQUIRE(largest_error(got.key_norms[h], expected.key_norms[h]) < 1e-6);
+        REQUIRE(largest_error(got.key_similarities[h], expected.key_similarities[h]) < 3e-6);
     }
     for (size_t h = 0; h < got.head_sums.size(); ++h) {
         CAPTURE(h);
@@ -187,22 +188,23 @@ TEST_CASE("attention with windows and soft caps equals the reference on every ba
     hold_to_reference(chosen_window_cases(true));
 }
 
-TEST_CASE("norms of keys have the same bits with and without other signals, and change no attention")
+TEST_CASE("signals of keys have the same bits with and without other signals, and change no attention")
 {
     for (const bool decoding : {false, true}) {
         const auto cases = chosen_window_cases(decoding);
         for (size_t i = 0; i < cases.size(); ++i) {
             Case only = cases[i], none = cases[i];
             only.every_signal = none.every_signal = false;
-            only.only_key_norms = true;
+            only.only_keys = true;
             none.wanted = 0;
             const Input in(only);
             for (const TestBackend& on : every_backend()) {
                 if (!takes(on, i, 2)) continue;
                 CAPTURE(only, on);
                 const auto backend = on.open();
-                const Output norms = attend(*backend, only, in, 1);
-                REQUIRE(same_lists(norms.key_norms, attend(*backend, cases[i], in, 1).key_norms));
+                const Output norms = attend(*backend, only, in, 1), all = attend(*backend, cases[i], in, 1);
+                REQUIRE(same_lists(norms.key_norms, all.key_norms));
+                REQUIRE(same_lists(norms.key_similarities, all.key_similarities));
                 REQUIRE(same_bits(norms.out, attend(*backend, none, in, 1).out));
                 for (size_t h = 0; h < in.lists.size(); ++h)
                     REQUIRE(std::count(norms.key_norms[h].begin(), norms.key_norms[h].end(), 0.0f) == only.used[h]);
@@ -253,11 +255,12 @@ TEST_CASE("ranks before every row's window are not read")
                 if (!takes(on, i)) continue;
                 CAPTURE(c, on);
                 const auto backend = on.open();
-                const Output whole = attend(*backend, c, in, 1);
-                const Output spoiled = attend(*backend, c, in, 1, [&](KvFixture& kv) {
+                Output whole = attend(*backend, c, in, 1);
+                Output spoiled = attend(*backend, c, in, 1, [&](KvFixture& kv) {
                     for (size_t head = 0; head < in.lists.size(); ++head)
                         forget_before(kv, head, 181 - c.window);
                 });
+                whole.key_similarities = spoiled.key_similarities = {}; // of all keys, whatever the window is
                 REQUIRE(same_bits(spoiled, whole));
                 for (const auto& sums : whole.sums)
                     REQUIRE(std::count(sums.begin(), sums.end(), 0.0f) >= 181 - c.window);

@@ -109,16 +109,27 @@ enum class Planning { Never, Sometimes, Always };
 const std::map<std::string, Planning>& planning_policies()
 {
     static const std::map<std::string, Planning> names = {
-        {"full", Planning::Always},          {"quest", Planning::Always},
-        {"twilight", Planning::Always},      {"streaming", Planning::Always},
-        {"knorm", Planning::Always},         {"lacache", Planning::Always},
-        {"treekv-block", Planning::Always},  {"treekv", Planning::Sometimes},
-        {"treekv-log", Planning::Sometimes}, {"h2o", Planning::Sometimes},
-        {"tova", Planning::Sometimes},       {"snapkv", Planning::Sometimes},
-        {"pyramidkv", Planning::Sometimes},  {"scissorhands", Planning::Sometimes},
-        {"random", Planning::Never},         {"adakv", Planning::Never},
-        {"cake", Planning::Never},           {"hbw-kv", Planning::Never},
-        {"refreekv", Planning::Never},       {"twilight-evict", Planning::Never},
+        {"full", Planning::Always},
+        {"quest", Planning::Always},
+        {"twilight", Planning::Always},
+        {"streaming", Planning::Always},
+        {"knorm", Planning::Always},
+        {"keydiff", Planning::Always},
+        {"lacache", Planning::Always},
+        {"treekv-block", Planning::Always},
+        {"treekv", Planning::Sometimes},
+        {"treekv-log", Planning::Sometimes},
+        {"h2o", Planning::Sometimes},
+        {"tova", Planning::Sometimes},
+        {"snapkv", Planning::Sometimes},
+        {"pyramidkv", Planning::Sometimes},
+        {"scissorhands", Planning::Sometimes},
+        {"random", Planning::Never},
+        {"adakv", Planning::Never},
+        {"cake", Planning::Never},
+        {"hbw-kv", Planning::Never},
+        {"refreekv", Planning::Never},
+        {"twilight-evict", Planning::Never},
     };
     return names;
 }

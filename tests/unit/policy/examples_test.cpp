@@ -191,6 +191,15 @@ TEMPLATE_TEST_CASE("examples: knorm keeps the shortest keys", "", PolicyStream, 
     CHECK(kept_of<TestType>("knorm:sinks=1,recent=1", 3, norms) == Tokens{0, 1, 6});
 }
 
+TEMPLATE_TEST_CASE("examples: keydiff keeps the keys that are least like their mean", "", PolicyStream, SlowStream)
+{
+    // Mean cosines of the keys (1 0), (3 0), (0 2), (1 1), (0 -1), whose directions have the mean (.541 .141).
+    const std::vector<double> similar = {.541, .541, .141, .483, -.141};
+    CHECK(kept_of<TestType>("keydiff", 3, similar) == Tokens{2, 3, 4});
+    CHECK(kept_of<TestType>("keydiff", 4, similar) == Tokens{0, 2, 3, 4}); // of equal ones the older
+    CHECK(kept_of<TestType>("keydiff:sinks=1,recent=1", 3, similar) == Tokens{0, 2, 4});
+}
+
 TEMPLATE_TEST_CASE("examples: random keeps the first of a random order", "", PolicyStream, SlowStream)
 {
     const StreamShape shape{.layers = 2, .heads = 2, .budget = 4};

@@ -64,6 +64,7 @@ TEST_CASE("policies: some settings of different policies are equal")
         {"refreekv:full_layers=6", "streaming"},
         {"h2o:schedule=every:1", "h2o"},
         {"knorm:sinks=2,recent=9", "scissorhands:window=2147483647,sinks=2,recent=9"}, // both: the least sums
+        {"keydiff:sinks=2,recent=9", "knorm:sinks=2,recent=9"},                        // from the same sums
         {"h2o:score=mean,recent=12", "snapkv:window=2147483647,recent=12,pooling=none"},
         {"treekv:budget=pyramid,beta=1", "treekv"},
     };
@@ -122,6 +123,7 @@ TEST_CASE("policies: a budget as large as the stream keeps every token")
                                    "h2o",
                                    "random",
                                    "knorm",
+                                   "keydiff",
                                    "scissorhands",
                                    "scissorhands:drop=0.25",
                                    "tova",

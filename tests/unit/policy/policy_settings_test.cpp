@@ -101,6 +101,7 @@ const std::vector<Refusal> refusals = {
     {"scissorhands:budget=auto", ErrorCode::InvalidPolicyParameter,
      "budget=auto is not one of its values; use uniform, pyramid"},
     {"scissorhands:threshold=0.1", ErrorCode::UnknownPolicyParameter, "has no parameter 'threshold'"},
+    {"keydiff:heads=ada", ErrorCode::UnknownPolicyParameter, "has no parameter 'heads'"},
     {"knorm:budget=auto", ErrorCode::UnknownPolicyParameter, "has no parameter 'budget'"},
     {"tova:heads=ada", ErrorCode::UnknownPolicyParameter, "has no parameter 'heads'"},
     {"tova:floor=0.5", ErrorCode::UnknownPolicyParameter, "has no parameter 'floor'"},
@@ -158,6 +159,7 @@ TEST_CASE("policies: the resolved policy names all defaults")
           "treekv:budget=uniform,heads=uniform,height=none,recent=0,rule=score,schedule=chunk,score=mean,sinks=40");
     CHECK(resolved("treekv-log:sinks=07") ==
           "treekv-log:budget=uniform,heads=uniform,recent=25,rule=score,schedule=chunk,score=mean,sinks=7");
+    CHECK(resolved("keydiff") == "keydiff:recent=0,schedule=chunk,sinks=0");
     CHECK(resolved("knorm") == "knorm:recent=0,schedule=chunk,sinks=0");
     CHECK(resolved("random") == "random:recent=28,schedule=chunk,seed=0,sinks=4");
     CHECK(resolved("lacache") == "lacache:compensate=false,overlap=0,pattern=stacked,recent=8,schedule=chunk,sinks="
@@ -192,6 +194,8 @@ TEST_CASE("policies: settings determine signals and list budgets")
     CHECK(needs("refreekv:rows=3") == 3);
     CHECK(needs("quest") == SignalNeeds::none);
     CHECK(needs("knorm") == SignalNeeds::all);
+    CHECK(needs("keydiff") == 1);
+    CHECK_FALSE(make_policy(PolicySpec::parse("keydiff"), context)->signals().attention());
     CHECK_FALSE(make_policy(PolicySpec::parse("knorm"), context)->signals().attention());
     CHECK(make_policy(PolicySpec::parse("h2o"), context)->signals().attention());
     for (const auto& info : policies()) {
@@ -252,7 +256,7 @@ TEST_CASE("policies: every wrong setting is refused with its own message")
 
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
-    REQUIRE(policies().size() == 20);
+    REQUIRE(policies().size() == 21);
     // Keys that have an effect only together with another setting.
     const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
                                                "mask_sinks", "floor", "average"};

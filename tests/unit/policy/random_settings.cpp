@@ -184,9 +184,9 @@ uint32_t draws(uint32_t usual)
 const std::vector<std::string>& evicting_policies()
 {
     static const std::vector<std::string> names = {
-        "full",   "streaming", "random", "h2o",        "scissorhands", "tova",
-        "snapkv", "pyramidkv", "treekv", "treekv-log", "treekv-block", "lacache",
-        "hbw-kv", "refreekv",  "cake",   "adakv",      "knorm",        "twilight-evict"};
+        "full",      "streaming", "random",     "h2o",          "scissorhands",  "tova",   "snapkv",
+        "pyramidkv", "treekv",    "treekv-log", "treekv-block", "lacache",       "hbw-kv", "refreekv",
+        "cake",      "adakv",     "knorm",      "keydiff",      "twilight-evict"};
     return names;
 }
 
@@ -196,7 +196,7 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
     const int budget = shape.budget;
     if (policy == "streaming") {
         spec.add("sinks", dice.from(0, budget));
-    } else if (policy == "knorm") {
+    } else if (policy == "knorm" || policy == "keydiff") {
         add_ends(dice, spec, budget);
     } else if (policy == "random") {
         add_ends(dice, spec, budget);

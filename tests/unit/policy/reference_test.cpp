@@ -78,6 +78,17 @@ TEST_CASE("reference: new rows scale down or replace past sums")
     CHECK(two.list()[2].count == Approx(1));
 }
 
+TEST_CASE("reference: keys are compared with the mean of their directions")
+{
+    ReferenceSignals signals(settings_of("keydiff", 1, 64), ReferenceList(5), 5, 1);
+    signals.set_keys({{1, 0}, {3, 0}, {0, 2}, {1, 1}, {0, -1}});
+    const double x = 2 + std::sqrt(.5), y = std::sqrt(.5);
+    CHECK(signals.list()[1].sum == Approx(x / 5));
+    CHECK(signals.list()[2].sum == Approx(y / 5));
+    CHECK(signals.list()[3].sum == Approx((x + y) / 5 / std::sqrt(2)));
+    CHECK(signals.list()[4].sum == Approx(-y / 5));
+}
+
 TEST_CASE("reference: low counts compare the mean over heads with the uniform share")
 {
     // Row 0 sees two entries (share 1/2), row 1 three (1/3): means .4 .6 and .45 .1 .45.

@@ -35,7 +35,7 @@ using namespace palimpsest::engine;
 TEST_CASE("planning an eviction allocates nothing after a longer one was planned")
 {
     for (const std::string spec :
-         {"streaming", "h2o", "knorm", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left",
+         {"streaming", "h2o", "knorm", "keydiff", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left",
           "treekv:height=3", "treekv-log", "treekv-block:unit=4", "lacache", "lacache:survivors=score", "full"}) {
         INFO(spec);
         const auto policy =

@@ -146,9 +146,10 @@ TEST_CASE("a device evicts what the host would evict from the same signals, bit 
 {
     const auto device = on_device(small_shape());
     bool pinned = false;
-    for (const std::string policy : {"treekv", "treekv", "treekv-log", "treekv-block:unit=4", "h2o", "h2o", "tova",
-                                     "snapkv", "pyramidkv", "scissorhands:drop=0.2", "lacache:survivors=score",
-                                     "snapkv:schedule=every:7", "streaming", "knorm", "knorm:recent=9"}) {
+    for (const std::string policy :
+         {"treekv", "treekv", "treekv-log", "treekv-block:unit=4", "h2o", "h2o", "tova", "snapkv", "pyramidkv",
+          "scissorhands:drop=0.2", "lacache:survivors=score", "snapkv:schedule=every:7", "streaming", "knorm",
+          "knorm:recent=9", "keydiff", "keydiff:recent=9"}) {
         pinned = !pinned;
         CAPTURE(policy, pinned);
         SessionOptions options = options_for(policy, PositionMode::Contiguous);
