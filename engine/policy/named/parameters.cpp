@@ -103,23 +103,30 @@ std::string PolicyParameters::text(const std::string& key, const std::string& fa
     return resolved_.parameters[key] = found == given_.parameters.end() ? fallback : found->second;
 }
 
-template<typename What>
-int32_t PolicyParameters::read_whole(const std::string& key, int32_t fallback, const What& what)
+std::optional<int32_t> PolicyParameters::read_whole(const std::string& key, int32_t fallback)
 {
     const auto value = parse_whole(text(key, std::to_string(fallback)));
-    if (!value) refuse_value(what(), Text("give a whole number from {0} to {1}", 0, INT32_MAX));
-    resolved_.parameters[key] = std::to_string(*value);
-    return *value;
+    if (value) resolved_.parameters[key] = std::to_string(*value);
+    return value;
+}
+
+void PolicyParameters::refuse_whole(const Text& what) const
+{
+    refuse_value(what, Text("give a whole number from {0} to {1}", 0, INT32_MAX));
 }
 
 int32_t PolicyParameters::whole(const std::string& key, int32_t fallback)
 {
-    return read_whole(key, fallback, [&] { return Text("{0} is not a number of tokens or layers", pair(key)); });
+    const auto value = read_whole(key, fallback);
+    if (!value) refuse_whole(Text("{0} is not a number of tokens or layers", pair(key)));
+    return *value;
 }
 
 int32_t PolicyParameters::seed(const std::string& key, int32_t fallback)
 {
-    return read_whole(key, fallback, [&] { return Text("{0} is not a seed", pair(key)); });
+    const auto value = read_whole(key, fallback);
+    if (!value) refuse_whole(Text("{0} is not a seed", pair(key)));
+    return *value;
 }
 
 int32_t PolicyParameters::positive(const std::string& key, int32_t fallback)

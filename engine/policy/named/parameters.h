@@ -81,9 +81,8 @@ public:
 
 private:
     [[noreturn]] void refuse_choice(const std::string& key, const std::vector<std::string>& names) const;
-    // `what`: called to say what is wrong with a value that is no whole number.
-    template<typename What>
-    int32_t read_whole(const std::string& key, int32_t fallback, const What& what);
+    std::optional<int32_t> read_whole(const std::string& key, int32_t fallback); // nullopt: it is none
+    [[noreturn]] void refuse_whole(const Text& what) const;
     // Leaves the keys out of resolved(), and calls `refuse` with the first one that is given.
     template<typename Refuse>
     void leave_out(const std::vector<std::string>& keys, const Refuse& refuse);
