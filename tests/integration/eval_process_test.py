@@ -147,6 +147,41 @@ class EvalTest(ProgramTest):
         shown = self.needle("--policies", "streaming", "--budgets", "64", "--protocol", "steered").stdout.decode()
         self.assertIn("it looks at no attention", shown)
 
+    # -- perplexity of windows -----------------------------------------------------------------------------------
+
+    def losses(self, ids, *more):
+        """{index: loss} of token ids, and the document with the result."""
+        path = self.file("ids.txt", " ".join(map(str, ids)))
+        table = os.path.join(self.folder, "losses.csv")
+        result = self.document("eval", "ppl", "--token-ids", path, "--model", MODEL, "--policy", "treekv", "--budget", "32", "--chunk", "8",
+                               "--per-token", table, *more)
+        with open(table, encoding="utf-8") as file:
+            rows = [line.split(",") for line in file.read().splitlines()[2:]]
+        return {int(index): float(loss) for index, _, loss in rows}, result
+
+    def test_a_window_is_read_as_a_text_of_its_own(self):
+        ids = [3 + (7 * i * i + 11 * i) % 200 for i in range(150)]
+        windows, result = self.losses(ids, "--window", "64", "--stride", "32")
+        self.assertEqual((result["window"], result["stride"]), (64, 32))
+        self.assertEqual(sorted(windows), list(range(1, 150)))
+        for begin, judged in ((0, 0), (32, 64), (64, 96), (96, 128)):
+            own, _ = self.losses(ids[begin:begin + 64])
+            for index, loss in own.items():
+                if begin + index >= judged:
+                    self.assertAlmostEqual(windows[begin + index], loss, delta=1e-5)
+        self.assertAlmostEqual(result["results"][0]["mean_loss"], sum(windows.values()) / 149, delta=1e-5)
+
+    def test_a_window_that_holds_the_text_changes_nothing(self):
+        plain, _ = self.losses(range(5, 65))
+        self.assertEqual(self.losses(range(5, 65), "--window", "1k")[0], plain)
+
+    def test_windows_that_are_not_possible_are_refused(self):
+        for arguments, said in ((("--stride", "8"), "give --window too"), (("--window", "64", "--stride", "65"), "is not between 1"),
+                                (("--window", "64", "--pin", "1-2"), "windows hold different tokens"),
+                                (("--window", "2k", "--policy", "full", "--budget", "none"), "choose a smaller window")):
+            result = self.run_command("eval", "ppl", self.book, "--model", MODEL, "--chunk", "8", "--budget", "32", *arguments, status=2)
+            self.assertIn(said, result.stderr.decode())
+
     def diary(self, days=40):
         """Whose sentences each have a number that no other has, and words before it that stand nowhere else."""
         letters = "abcdefghijklmnopqrstuvwxyz"
