@@ -50,6 +50,7 @@ std::string_view first_number(std::string_view text)
 void offer_others(std::vector<NeedleText::Asked>& asked, size_t decoys)
 {
     std::vector<std::vector<TokenId>> right;
+    right.reserve(asked.size());
     for (const NeedleText::Asked& one : asked)
         right.push_back(one.answers[0]);
     for (size_t i = 0; i < asked.size(); ++i) {
