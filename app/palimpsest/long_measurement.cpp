@@ -1,5 +1,6 @@
 #include "app/palimpsest/long_measurement.h"
 
+#include "app/palimpsest/measuring.h"
 #include "engine/session/arithmetic.h"
 #include "engine/session/session_setup.h"
 #include "storage/interrupted.h"
@@ -25,11 +26,24 @@ engine::SessionOptions options_to_measure(const CommonOptions& common, const eng
                                           std::span<const engine::TokenId> ids, uint64_t added, uint64_t more,
                                           const std::string& name)
 {
-    engine::SessionOptions options =
-        common.session(model.config(), {.input = ids.size() - added, .stream = ids.size() + more});
+    engine::SessionOptions options = common.session(model.config(), length_to_measure(ids.size(), added, more));
     if (!common.pins.empty()) options.pins = storage::pins_in(ids, common.pins, model, Text::escaped(name)).pins;
     engine::set_up(options, model.config(), model.backend().at_once());
     return options;
+}
+
+nlohmann::ordered_json budget_json(const engine::Session& session)
+{
+    const int32_t budget = session.options().budget;
+    return budget == engine::no_budget ? nlohmann::ordered_json() : nlohmann::ordered_json(budget);
+}
+
+Error not_finite(const engine::Model& model, const std::string& document)
+{
+    return {ErrorKind::Failed, ErrorCode::ModelG15, Text::escaped(document),
+            Text("the attention that {0} pays to it is not a finite number",
+                 Text::escaped(model.files().path.filename().string())),
+            Text("the weights are damaged; download the model again")};
 }
 
 LongMeasurement::LongMeasurement(Console& console, bool events, const std::string& what, uint64_t tokens,

@@ -9,6 +9,7 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/journal.h"
+#include "kernels/base/error.h"
 #include "storage/session/reading_meter.h"
 
 namespace palimpsest::app {
@@ -22,6 +23,12 @@ nlohmann::ordered_json measurement_of(const std::string& eval, const engine::Mod
 engine::SessionOptions options_to_measure(const CommonOptions& common, const engine::Model& model,
                                           std::span<const engine::TokenId> ids, uint64_t added, uint64_t more,
                                           const std::string& name);
+
+// The budget of a session, as documents name it: tokens, or null without one.
+nlohmann::ordered_json budget_json(const engine::Session& session);
+
+// What to throw where a model's numbers for a document are not finite.
+Error not_finite(const engine::Model& model, const std::string& document);
 
 class LongMeasurement {
 public:

@@ -17,12 +17,17 @@ engine::Pins pins_to_measure(const engine::Model& model, const CommonOptions& op
     return std::move(found.pins);
 }
 
+storage::KnownLength length_to_measure(uint64_t tokens, uint64_t added, uint64_t more)
+{
+    return {.input = tokens - added, .stream = tokens + more};
+}
+
 engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Model>& model,
                                          const CommonOptions& options, const SourceTokens& tokens,
                                          const engine::Pins& pins, std::vector<uint64_t> lengths)
 {
     engine::SessionOptions chosen =
-        options.session(model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
+        options.session(model->config(), length_to_measure(tokens.ids.size(), tokens.added));
     chosen.pins = pins;
     return {model, std::move(chosen), tokens.ids, std::move(lengths)};
 }

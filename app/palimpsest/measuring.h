@@ -18,6 +18,11 @@ namespace palimpsest::app {
 engine::Pins pins_to_measure(const engine::Model& model, const CommonOptions& options, const SourceTokens& tokens,
                              const TokenSource& source, Console& console);
 
+// The lengths from which a measurement's budget and positions follow: a budget that is a share is one of the tokens
+// that are read (those of --first, of a window, of a text with hidden sentences), without the `added` ones before
+// them. `more`: tokens of questions and answers, which are fed behind them.
+storage::KnownLength length_to_measure(uint64_t tokens, uint64_t added, uint64_t more = 0);
+
 // `options`: the command's, with the policy and budget to measure. `lengths`: see engine::LossMeter. `tokens` must
 // outlive the result. Throws Error (Usage) for options that do not fit the model or one another.
 engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Model>& model,

@@ -24,6 +24,16 @@ void add_token_source(CLI::App& command, TokenSource& source)
     command.add_option("--token-ids", source.token_ids, "a file of whitespace-separated token ids instead of FILE");
 }
 
+void add_first_option(CLI::App& command, std::string& first)
+{
+    command.add_option("--first", first, "read no more than this many tokens of each document, such as 16k");
+}
+
+uint64_t most_tokens(const std::string& first)
+{
+    return first.empty() ? UINT64_MAX : parse_length("--first", first);
+}
+
 void check_token_source(const TokenSource& source)
 {
     if (source.file.empty() == source.token_ids.empty())

@@ -35,4 +35,9 @@ void check_token_source(const TokenSource& source);
 SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console,
                          bool events);
 
+// --first of a measurement: how many tokens of each document it reads at most.
+void add_first_option(CLI::App& command, std::string& first);
+// The number of tokens; UINT64_MAX without the option. Throws Error (Usage) if it is none.
+uint64_t most_tokens(const std::string& first);
+
 } // namespace palimpsest::app

@@ -48,7 +48,7 @@ class EvalTest(ProgramTest):
                                 "full,treekv", "--budgets", "64,32")["results"]
         self.assertEqual([(r["policy"], r["budget"]) for r in results], [("full", "none"), ("treekv", "64"), ("treekv", "32")])
         self.assertEqual((results[0]["too_long"], results[1]["too_long"]), ([2048], []))
-        self.assertEqual([(c["length"], c["held"]) for c in results[0]["cells"]], [(100, 1)])
+        self.assertEqual([(c["length"], c["held"], c["budget"]) for c in results[0]["cells"]], [(100, 1, None)])
 
     def test_needles_of_one_text_are_asked_together(self):
         result = self.document("eval", "needle", self.book, *NEEDLE, "--policies", "treekv", "--budgets", "64", "--together", "--decoys", "1",
@@ -147,6 +147,10 @@ class EvalTest(ProgramTest):
         shown = self.needle("--policies", "streaming", "--budgets", "64", "--protocol", "steered").stdout.decode()
         self.assertIn("it looks at no attention", shown)
 
+    def test_a_share_as_budget_is_one_of_what_is_read(self):
+        result = self.document("eval", "ppl", self.book, "--model", MODEL, "--chunk", "16", "--budget", "25%", "--first", "200")
+        self.assertEqual(result["results"][0]["policy"]["budget"], 50)
+
     # -- perplexity of windows -----------------------------------------------------------------------------------
 
     def losses(self, ids, *more):
@@ -179,7 +183,7 @@ class EvalTest(ProgramTest):
         for arguments, said in ((("--stride", "8"), "give --window too"), (("--window", "64", "--stride", "65"), "is not between 1"),
                                 (("--window", "64", "--pin", "1-2"), "windows hold different tokens"),
                                 (("--window", "2k", "--policy", "full", "--budget", "none"), "choose a smaller window")):
-            result = self.run_command("eval", "ppl", self.book, "--model", MODEL, "--chunk", "8", "--budget", "32", *arguments, status=2)
+            result = self.run_command("eval", "ppl", self.book, "--model", MODEL, "--chunk", "8", *arguments, status=2)
             self.assertIn(said, result.stderr.decode())
 
     def diary(self, days=40):

@@ -57,7 +57,7 @@ struct Haystack {
 struct Cell {
     Proportion chosen, generated;
     double loss = 0, held = 0; // sums
-    int32_t budget = 0;        // tokens
+    ordered_json budget;       // tokens, or null
 };
 
 struct PolicyResult {
@@ -278,7 +278,7 @@ private:
         const NeedleText& text = haystack.text;
         engine::Session session(model, options_for(*model, haystack, setting));
         const uint64_t stream = text.tokens.size() + engine::room_for_answers(text, generated_);
-        const int32_t budget = session.options().budget;
+        const ordered_json budget = budget_json(session);
         if (!session.policy().bounded() && stream > static_cast<uint64_t>(session.policy().capacity()))
             return {{"budget", budget}, {"answers", nullptr}};
         const engine::FeedOptions feed{

@@ -69,7 +69,8 @@ public:
         command_->add_option("--first", first_,
                              "measure no more than this many tokens of each document, such as 16k");
         command_->add_option("--window", window_, "read windows of this many tokens, each anew, such as 2k");
-        command_->add_option("--stride", stride_, "tokens from a window to the next; without it, those of a window");
+        command_->add_option("--stride", stride_,
+                             "tokens from a window to the next; without it, those of a window");
         command_->add_option("--per-token", per_token_, "write index,token_id,nll of every token to this CSV file");
         common_.chunk = default_chunk;
         add_backend_options(*command_, common_);
@@ -99,7 +100,7 @@ public:
         std::optional<OutputFile> csv;
         if (!per_token_.empty()) csv.emplace(per_token_);
         const auto model = load_chosen_model(common_, console);
-        const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
+        const uint64_t most = most_tokens(first_);
         std::vector<Measurement> all;
         for (const TokenSource& source : sources) {
             const SourceTokens tokens = read_source(source, *model, most, console, common_.events);
@@ -206,7 +207,7 @@ private:
             const auto part = own.subspan(one.begin, one.end - one.begin);
             ids.insert(ids.end(), part.begin(), part.end());
             engine::MeasuredReading reading(
-                model, options.session(model->config(), {.input = part.size(), .stream = ids.size()}), ids);
+                model, options.session(model->config(), length_to_measure(ids.size(), tokens.added)), ids);
             if (!reading.is_complete())
                 throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim("--window"),
                             Text("the lists of '{0}' hold {1} tokens, fewer than a window of {2}", options.policy,

@@ -14,6 +14,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/policy_grid.h"
 #include "app/palimpsest/shown_share.h"
+#include "app/palimpsest/token_source.h"
 #include "engine/eval/answer_choice.h"
 #include "engine/eval/cloze.h"
 #include "engine/eval/proportion.h"
@@ -103,7 +104,7 @@ public:
                                          "whether a document's own names, numbers and rare words are still known");
         command_->add_option("FILE", files_, "documents")->required();
         grid_.add_options(*command_);
-        command_->add_option("--first", first_, "read no more than this many tokens of each document, such as 16k");
+        add_first_option(*command_, first_);
         command_->add_option("--questions", questions_, "sentences to ask for, spread over each document")
             ->capture_default_str()
             ->check(CLI::Range(1, 100000));
@@ -143,7 +144,7 @@ public:
 private:
     AskedDocument read_document(const std::string& file, const engine::Model& model, Console& console) const
     {
-        const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
+        const uint64_t most = most_tokens(first_);
         const engine::Tokenizer& tokenizer = storage::require_tokenizer(model);
         storage::Document document(file, console.in, console.stop);
         AskedDocument asked{.name = file, .ids = {}, .added = 0, .key = {}, .questions = {}};
@@ -198,7 +199,7 @@ private:
     ordered_json measurement(const engine::Model& model) const
     {
         ordered_json all = measurement_of("recall", model, common_);
-        all.update({{"first", first_}, {"questions", questions_}, {"seed", seed_}});
+        all.update({{"first", most_tokens(first_)}, {"questions", questions_}, {"seed", seed_}});
         return all;
     }
 
@@ -273,7 +274,7 @@ private:
                       const std::stop_token& stop) const
     {
         engine::Session session(model, options_for(*model, document, setting));
-        const int32_t budget = session.options().budget;
+        const ordered_json budget = budget_json(session);
         const uint64_t stream = document.ids.size() + document.longest_question();
         if (!session.policy().bounded() && stream > static_cast<uint64_t>(session.policy().capacity()))
             return {{"budget", budget}, {"answers", nullptr}};

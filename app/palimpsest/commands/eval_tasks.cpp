@@ -315,8 +315,7 @@ private:
     {
         const uint64_t stream = asking.stream();
         engine::Session session(model, options_for(*model, asking, setting));
-        const int32_t given = session.options().budget;
-        const ordered_json budget = given == engine::no_budget ? ordered_json() : ordered_json(given);
+        const ordered_json budget = budget_json(session);
         if (!session.policy().bounded() && stream > static_cast<uint64_t>(session.policy().capacity()))
             return {{"budget", budget}, {"answers", nullptr}};
         const engine::FeedOptions feed{
