@@ -4,10 +4,10 @@
 
 namespace palimpsest::app {
 
-std::string percent(double share)
+std::string percent(double share, int decimals)
 {
     char text[32];
-    std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+    std::snprintf(text, sizeof text, "%.*f %%", decimals, 100 * share);
     return text;
 }
 

@@ -9,7 +9,7 @@
 
 namespace palimpsest::app {
 
-std::string percent(double share);                             // "42 %"
+std::string percent(double share, int decimals = 0);           // "42 %"
 std::string shown_share(const engine::Proportion& proportion); // "42 % (31 % to 54 %)", with its interval
 std::string setting_name(const PolicyAndBudget& setting, const CommandWording& wording);
 

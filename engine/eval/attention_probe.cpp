@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "engine/eval/full_session.h"
+#include "engine/session/memory_plan.h"
+
 namespace palimpsest::engine {
 namespace {
 
@@ -25,16 +28,29 @@ void record_received(const Selection& seen, AttentionProbe& probe)
 std::vector<uint64_t> probe_places(uint64_t text, int32_t chunk, int32_t rows, int32_t count)
 {
     assert(rows <= chunk && static_cast<uint64_t>(rows) < text && count >= 1);
-    const uint64_t last = text - static_cast<uint64_t>(rows), step = static_cast<uint64_t>(chunk);
-    const auto parts = static_cast<uint64_t>(count);
+    const auto after = static_cast<uint64_t>(rows), step = static_cast<uint64_t>(chunk);
+    const uint64_t last = text - after;
+    const uint64_t chunks =
+        last < after ? 0 : (last - after) / step; // whose ends have room for the rows behind them
+    const uint64_t parts = std::min(static_cast<uint64_t>(count), chunks + 1);
     std::vector<uint64_t> places;
-    for (uint64_t i = 1; i < parts; ++i) {
-        const uint64_t place = last * i / parts / step * step;
-        const bool is_new = place > (places.empty() ? 0 : places.back());
-        if (is_new && place + static_cast<uint64_t>(rows) <= last) places.push_back(place);
-    }
+    for (uint64_t i = 1; i < parts; ++i)
+        places.push_back((chunks + 1) * i / parts * step);
     places.push_back(last);
     return places;
+}
+
+uint64_t bytes_to_probe(const Model& model, const SessionOptions& options, size_t tokens,
+                        std::span<const uint64_t> places, int32_t rows)
+{
+    const auto lists = static_cast<uint64_t>(model.config().layers * model.config().kv_heads);
+    uint64_t numbers = 0;
+    for (const uint64_t place : places)
+        numbers += lists * (place + static_cast<uint64_t>(rows));
+    const uint64_t probes = numbers * sizeof(float);
+    if (model.backend().memory()) return probes;
+    const MemoryPlan plan = MemoryPlanner(model, UINT64_MAX).plan(full_options(model.config(), options, tokens), 1);
+    return probes + plan.sessions + plan.scratch;
 }
 
 std::optional<std::vector<AttentionProbe>> probe_attention(Session& full, std::span<const TokenId> text,

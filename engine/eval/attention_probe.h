@@ -24,6 +24,11 @@ struct AttentionProbe {
 // fewer chunks. REQUIRES: rows <= chunk, rows < text, count >= 1.
 std::vector<uint64_t> probe_places(uint64_t text, int32_t chunk, int32_t rows, int32_t count);
 
+// The host memory that probe_attention takes at most, in bytes: the probes, and a full_session with these options
+// where its cache is in host memory. Computes nothing.
+uint64_t bytes_to_probe(const Model& model, const SessionOptions& options, size_t tokens,
+                        std::span<const uint64_t> places, int32_t rows);
+
 // Reads the text, and the rows after each place as a chunk of their own. Costs a reading with full attention, and 4
 // bytes per list and token before a place for every place. Returns nullopt if stopped. Throws as Session::feed
 // does. REQUIRES: `full` is a new full_session for the text and a window of `rows`; places are those of

@@ -14,9 +14,11 @@ double sum_of_all(std::span<const float> numbers)
 
 double sum_of_largest(std::span<const float> numbers, size_t count)
 {
-    std::vector<float> sorted(numbers.begin(), numbers.end());
-    std::ranges::sort(sorted, std::greater<>());
-    return sum_of_all(std::span(sorted).first(std::min(count, sorted.size())));
+    if (count >= numbers.size()) return sum_of_all(numbers);
+    std::vector<float> parted(numbers.begin(), numbers.end());
+    const auto end = parted.begin() + static_cast<std::ptrdiff_t>(count);
+    std::ranges::nth_element(parted, end, std::greater<>());
+    return sum_of_all({parted.begin(), end});
 }
 
 // What one list holds of the attention that its tokens receive in a probe.
@@ -58,20 +60,51 @@ private:
     double rows_, all_;
 };
 
-void add_probe(const AttentionProbe& probe, const RetentionMap& kept, double weight, AttentionRecall& recall)
+void add_scaled(const AttentionShare& share, double weight, AttentionShare& sum)
 {
-    const double lists = static_cast<double>(probe.received.size());
-    AttentionShare mean;
-    for (size_t i = 0; i < probe.received.size(); ++i) {
+    sum.held += weight * share.held;
+    sum.best += weight * share.best;
+}
+
+AttentionRecall nothing_yet(const Session& session)
+{
+    const ModelConfig& model = session.model().config();
+    AttentionRecall recall;
+    recall.lists.resize(static_cast<size_t>(model.layers * model.kv_heads));
+    for (int32_t layer = 0; layer < model.layers; ++layer)
+        recall.local.push_back(!session.policy().watches(layer));
+    return recall;
+}
+
+// Sums over places that have evicted are divided by their number at the end.
+void add_probe(const AttentionProbe& probe, const RetentionMap& kept, AttentionRecall& recall)
+{
+    const auto kv_heads = static_cast<size_t>(kept.kv_heads);
+    const auto watched = static_cast<size_t>(std::ranges::count(recall.local, false)) * kv_heads;
+    const double weight = 1.0 / static_cast<double>(watched);
+    const auto is_local = [&](size_t list) { return recall.local[list / kv_heads]; };
+    PlaceRecall place;
+    for (size_t i = 0; i < kept.tokens.size(); ++i)
+        place.has_evicted = place.has_evicted || (!is_local(i) && kept.tokens[i].size() < probe.tokens);
+    for (size_t i = 0; i < kept.tokens.size(); ++i) {
         const ListRecall list(probe.received[i], probe.tokens);
         const AttentionShare share = list.share(kept.tokens[i]);
-        recall.lists[i].held += weight * share.held;
-        recall.lists[i].best += weight * share.best;
-        mean.held += share.held / lists;
-        mean.best += share.best / lists;
-        list.add_distances(kept.tokens[i], weight / lists, recall);
+        if (place.has_evicted) add_scaled(share, 1, recall.lists[i]);
+        if (is_local(i)) continue;
+        add_scaled(share, weight, place.share);
+        if (place.has_evicted) list.add_distances(kept.tokens[i], weight, recall);
     }
-    recall.places.push_back(mean);
+    recall.evicted += place.has_evicted ? 1 : 0;
+    recall.places.push_back(place);
+}
+
+void divide(AttentionRecall& recall)
+{
+    const double places = static_cast<double>(std::max<size_t>(recall.evicted, 1));
+    for (AttentionShare& list : recall.lists)
+        list = {.held = list.held / places, .best = list.best / places};
+    for (AttentionAtDistance& at : recall.by_distance)
+        at = {.all = at.all / places, .held = at.held / places};
 }
 
 } // namespace
@@ -79,16 +112,16 @@ void add_probe(const AttentionProbe& probe, const RetentionMap& kept, double wei
 std::optional<AttentionRecall> attention_recall(Session& session, std::span<const TokenId> text,
                                                 std::span<const AttentionProbe> probes, const FeedOptions& options)
 {
-    const ModelConfig& model = session.model().config();
-    AttentionRecall recall;
-    recall.lists.resize(static_cast<size_t>(model.layers * model.kv_heads));
+    AttentionRecall recall = nothing_yet(session);
     uint64_t read = 0;
     for (const AttentionProbe& probe : probes) {
         if (!session.feed(text.subspan(read, probe.tokens - read), options)) return std::nullopt;
         read = probe.tokens;
         if (&probe == &probes.back() && !session.finish(options)) return std::nullopt;
-        add_probe(probe, session.retention(), 1.0 / static_cast<double>(probes.size()), recall);
+        add_probe(probe, session.retention(), recall);
+        if (options.stop.stop_requested()) return std::nullopt;
     }
+    divide(recall);
     return recall;
 }
 

@@ -4,8 +4,9 @@ import os
 import signal
 
 from patience import wait_until
-from session_harness import MODEL, ProgramTest, run, text
+from session_harness import FIXTURES, MODEL, ProgramTest, run, text
 
+SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
 RECALL = ["--model", MODEL, "--chunk", "16", "--rows", "8", "--places", "4", "--first", "200"]
 SPECTRUM = ["--model", MODEL, "--length", "96", "--pieces", "4"]
 
@@ -38,25 +39,36 @@ class AttentionTest(ProgramTest):
             self.assertEqual([layer["layer"] for layer in measured["by_layer"]], list(range(model["layers"])))
             for layer in measured["by_layer"]:
                 self.assertEqual(len(layer["heads"]), model["kv_heads"])
-                self.assertAlmostEqual(sum(layer["heads"]) / model["kv_heads"], layer["held"])
             places = measured["by_place"]
             self.assertEqual([(p["document"], p["tokens"]) for p in places],
                              [(book, n) for book in (self.book, other) for n in (48, 96, 144, read - 8)])
-            for parts in (measured["by_layer"], places):
-                self.assertAlmostEqual(sum(part["held"] for part in parts) / len(parts), measured["held"])
-                self.assertAlmostEqual(sum(part["best"] for part in parts) / len(parts), measured["best"])
-            self.assertAlmostEqual(sum(part["held"] for part in measured["by_distance"]), measured["held"])
-            self.assertAlmostEqual(sum(part["attention"] for part in measured["by_distance"]), 1)
+            evicted = [place for place in places if place["evicted"]]
+            self.assertEqual([p["tokens"] for p in evicted], [p["tokens"] for p in places if p["budget"] and p["tokens"] > p["budget"]])
+            self.assertEqual(measured["places"], len(evicted))
+            self.assertFalse(any(layer["local"] for layer in measured["by_layer"]))
             if measured["policy"] == "full":
-                self.assertAlmostEqual(measured["held"], 1)
+                for place in places:
+                    self.assertIsNone(place["budget"])
+                    self.assertAlmostEqual(place["held"], 1)
+                self.assertEqual((measured["places"], measured["held"], measured["best"], measured["by_distance"]), (0, None, None, []))
+                self.assertEqual(measured["by_layer"][0]["heads"], [None] * model["kv_heads"])
             else:
+                for layer in measured["by_layer"]:
+                    self.assertAlmostEqual(sum(layer["heads"]) / model["kv_heads"], layer["held"])
+                for parts in (measured["by_layer"], evicted):
+                    self.assertAlmostEqual(sum(part["held"] for part in parts) / len(parts), measured["held"])
+                    self.assertAlmostEqual(sum(part["best"] for part in parts) / len(parts), measured["best"])
+                self.assertAlmostEqual(sum(part["held"] for part in measured["by_distance"]), measured["held"])
+                self.assertAlmostEqual(sum(part["attention"] for part in measured["by_distance"]), 1)
                 self.assertEqual({p["budget"] for p in places}, {32 if measured["budget"] == "32" else 50})
                 self.assertLess(measured["held"], measured["best"])
                 self.assertLess(measured["best"], 1)
 
     def test_the_table_says_what_the_document_says(self):
-        measured = self.recall("--budget", "32")["results"][0]
-        shown = self.run_command("eval", "attention-recall", self.book, *RECALL, "--budget", "32").stdout.decode()
+        measured = self.recall("--budget", "64")["results"][0]
+        shown = self.run_command("eval", "attention-recall", self.book, *RECALL, "--budget", "64").stdout.decode()
+        self.assertEqual(measured["places"], 3)  # the first is after 48 tokens
+        self.assertIn("means over 3 of 4 places", shown)
         rows = [line.split() for line in shown.splitlines()]
         self.assertIn(["all", "layers", "%.1f" % (100 * measured["held"]), "%", "%.1f" % (100 * measured["best"]), "%"], rows)
         for layer in measured["by_layer"]:
@@ -64,7 +76,13 @@ class AttentionTest(ProgramTest):
 
     def test_what_evicts_nothing_holds_everything(self):
         for policy in ("quest", "twilight", "full"):
-            self.assertAlmostEqual(self.recall("--policies", policy, "--budgets", "32")["results"][0]["held"], 1)
+            measured = self.recall("--policies", policy, "--budgets", "32")["results"][0]
+            self.assertEqual((measured["places"], measured["held"]), (0, None))
+            for place in measured["by_place"]:
+                self.assertAlmostEqual(place["held"], 1)
+        shown = self.run_command("eval", "attention-recall", self.book, *RECALL, "--policies", "full").stdout.decode()
+        self.assertIn(["all", "layers", "n/a", "n/a"], [line.split() for line in shown.splitlines()])
+        self.assertIn("means over 0 of 4 places", shown)
 
     def test_every_policy_and_budget_is_checked_before_one_is_measured(self):
         said = self.run_command("eval", "attention-recall", self.book, *RECALL, "--policies", "treekv,snapkv", "--budgets", "64,2",
@@ -85,6 +103,8 @@ class AttentionTest(ProgramTest):
                 file.write(b"".join(kept))
             self.assertEqual(self.run_command(*arguments).stdout, whole)
             self.assertEqual(sorted(self.lines()), sorted(lines))
+        arguments[arguments.index("--first") + 1] = "0200"
+        self.assertEqual(self.run_command(*arguments).stdout, whole)  # the same number
         arguments[arguments.index("--places") + 1] = "3"
         said = self.run_command(*arguments, status=2).stderr.decode()
         self.assertIn("it holds the results of another measurement", said)
@@ -119,6 +139,15 @@ class AttentionTest(ProgramTest):
             self.assertAlmostEqual(sum(by_layer) / len(by_layer), level["mean"])
         rows = [line.split() for line in self.run_command("eval", "spectrum", self.book, *SPECTRUM).stdout.decode().splitlines()]
         self.assertIn(["32-63", *("%.3g" % level["mean"] for level in result["by_level"])], rows)
+
+    def test_the_first_and_the_last_block_have_rows_of_their_own(self):
+        arguments = ["eval", "spectrum", self.book, "--model", SHIPPED, "--length", "1k", "--pieces", "1"]
+        magnitudes = self.document(*arguments)["by_level"][4]["magnitudes"]
+        rows = [line.split() for line in self.run_command(*arguments).stdout.decode().splitlines()]
+        shown = {row[0]: row[5] for row in rows if row and row[0][0].isdigit()}
+        self.assertEqual(len(shown), 12)
+        self.assertEqual((shown["0-31"], shown["992-1,023"]), ("%.3g" % magnitudes[0], "%.3g" % magnitudes[-1]))
+        self.assertEqual(shown["32-127"], "%.3g" % (sum(magnitudes[1:4]) / 3))
 
     def test_the_spectrum_goes_on_from_its_journal(self):
         arguments = ["eval", "spectrum", self.book, *SPECTRUM, "--json", "--journal", self.journal]

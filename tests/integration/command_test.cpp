@@ -20,6 +20,7 @@
 #include "storage/session/stored_session.h"
 #include "tests/support/catch.h"
 #include "tests/support/project_folders.h"
+#include "tests/support/random_model.h"
 
 using namespace palimpsest;
 using namespace palimpsest::app;
@@ -66,6 +67,25 @@ std::string book(const std::string& keeper)
 }
 
 } // namespace
+
+TEST_CASE("attention that does not fit into memory is refused before anything is measured")
+{
+    const auto model = tests::random_model({.layers = 64,
+                                            .heads = 8,
+                                            .kv_heads = 8,
+                                            .head_dim = 4,
+                                            .vocabulary = 260,
+                                            .context = 1 << 20,
+                                            .has_tokenizer = true});
+    const TextFile file(std::string(600000, 'a'));
+    const std::string journal = file.name() + ".jsonl";
+    const Ran ran = command({"eval", "attention-recall", file.name(), "--model", model.string(), "--places", "1000",
+                             "--rows", "1", "--chunk", "64", "--budget", "64", "--journal", journal});
+    std::filesystem::remove(model);
+    CHECK(ran.status == 4);
+    CHECK_THAT(ran.err, Catch::Contains("choose fewer --places"));
+    CHECK_FALSE(std::filesystem::exists(journal));
+}
 
 TEST_CASE("a summary is reproducible, and a changed page changes it")
 {

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
 
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
@@ -18,6 +18,7 @@
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/attention_recall.h"
 #include "engine/eval/full_session.h"
+#include "engine/session/host_memory.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -30,30 +31,32 @@ using engine::AttentionAtDistance;
 using engine::AttentionProbe;
 using engine::AttentionRecall;
 using engine::AttentionShare;
+using engine::PlaceRecall;
 using nlohmann::ordered_json;
 using storage::model_json;
 
 struct ProbedDocument {
     TokenSource source;
     SourceTokens tokens;
-    engine::Pins pins;
     std::vector<uint64_t> places;
     std::string key; // of the document in the journal
 };
 
-// The means of a policy over all documents.
+// The means of a policy over the places of all documents at which it had evicted something.
 struct PolicyAttention {
     PolicyAndBudget setting;
+    std::vector<bool> local{};           // [layers]
     std::vector<AttentionShare> lists{}; // [layers * kv_heads]
     std::vector<AttentionAtDistance> by_distance{};
     struct Place {
         std::string document;
         uint64_t tokens = 0; // before it
-        int32_t budget = 0;  // tokens
+        ordered_json budget; // tokens, or null
+        bool has_evicted = false;
         AttentionShare share;
     };
     std::vector<Place> places{};
-    size_t documents = 0; // that were measured
+    size_t evicted = 0; // of the places
 };
 
 AttentionShare mean(std::span<const AttentionShare> shares)
@@ -74,7 +77,7 @@ public:
             "attention-recall", "the share of full attention that falls on tokens a policy still holds, by layer");
         command_->add_option("FILE", files_, "documents")->required();
         grid_.add_options(*command_);
-        command_->add_option("--first", first_, "read no more than this many tokens of each document, such as 16k");
+        add_first_option(*command_, first_);
         command_->add_option("--places", places_, "where to look, spread over each document")
             ->capture_default_str()
             ->check(CLI::Range(1, 1000));
@@ -106,19 +109,21 @@ public:
             check(setting, *model, documents);
             results.push_back({.setting = setting});
         }
+        for (const ProbedDocument& document : documents)
+            require_memory(*model, document);
         Journal journal(journal_, measurement(*model));
         measure(model, documents, results, journal, console);
         if (common_.json)
             write_json(console.out, json(*model, documents, results));
         else
-            write_table(*model, results, console);
+            write_table(results, console);
     }
 
 private:
     ProbedDocument read_document(const std::string& file, const engine::Model& model, Console& console) const
     {
-        const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
-        ProbedDocument document{.source = {file, ""}, .tokens = {}, .pins = {}, .places = {}, .key = {}};
+        const uint64_t most = most_tokens(first_);
+        ProbedDocument document{.source = {file, ""}, .tokens = {}, .places = {}, .key = {}};
         document.tokens = read_source(document.source, model, most, console, common_.events);
         const uint64_t tokens = document.tokens.ids.size();
         if (tokens <= static_cast<uint64_t>(rows_))
@@ -133,7 +138,7 @@ private:
                      "than the {1} that the model was trained on",
                      format_count(tokens), format_count(static_cast<uint64_t>(model.config().context))),
                 Text("measure its first tokens only, with --first"));
-        document.pins = pins_to_measure(model, common_, document.tokens, document.source, console);
+        pins_to_measure(model, common_, document.tokens, document.source, console); // for its notes
         document.places = engine::probe_places(tokens, common_.chunk, rows_, places_);
         document.key = input_key(file, document.tokens.ids);
         return document;
@@ -143,15 +148,37 @@ private:
     void check(const PolicyAndBudget& setting, const engine::Model& model,
                const std::vector<ProbedDocument>& documents) const
     {
-        for (const ProbedDocument& document : documents)
-            engine::set_up(options_for(setting, model, document), model.config(), model.backend().at_once());
+        for (const ProbedDocument& document : documents) {
+            const auto setup =
+                engine::set_up(options_for(setting, model, document), model.config(), model.backend().at_once());
+            for (int32_t layer = 0; !setup.policy->watches(layer); ++layer)
+                if (layer + 1 == model.config().layers)
+                    throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::escaped(setting.policy),
+                                Text("every layer of this model is local and within the budget, so there is "
+                                     "nothing to evict"),
+                                Text("leave it out, or choose a smaller budget"));
+        }
+    }
+
+    // Throws Error (Resources) if a document's attention does not fit into memory.
+    void require_memory(const engine::Model& model, const ProbedDocument& document) const
+    {
+        const uint64_t needed = engine::bytes_to_probe(model, full_options(model, document),
+                                                       document.tokens.ids.size(), document.places, rows_);
+        const uint64_t available = engine::available_memory();
+        if (needed > available)
+            throw Error(ErrorKind::Resources, ErrorCode::MemoryPlanDoesNotFit, Text::escaped(document.source.file),
+                        Text("to keep the attention at {0} places of {1} tokens takes {2}, and {3} are available",
+                             document.places.size(), format_count(document.tokens.ids.size()), format_bytes(needed),
+                             format_bytes(available)),
+                        Text("choose fewer --places, or read less of it with --first"));
     }
 
     // The settings of this run. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
         ordered_json all = measurement_of("attention-recall", model, common_);
-        all.update({{"first", first_}, {"places", places_}, {"rows", rows_}});
+        all.update({{"first", most_tokens(first_)}, {"places", places_}, {"rows", rows_}});
         return all;
     }
 
@@ -195,23 +222,26 @@ private:
                                                      const LongMeasurement::Report& report,
                                                      const std::stop_token& stop) const
     {
-        engine::SessionOptions options;
-        options.chunk = common_.chunk;
-        options.kv_type = options_for({"full", "none"}, *model, document).kv_type;
-        const auto full = engine::full_session(model, options, document.tokens.ids.size(), {.window = rows_});
+        const auto full = engine::full_session(model, full_options(*model, document), document.tokens.ids.size(),
+                                               {.window = rows_});
         const engine::FeedOptions feed{
             .stop = stop, .progress = [&](const engine::Telemetry& now) { report(*full, now); }, .loss = {}};
         return engine::probe_attention(*full, document.tokens.ids, document.places, feed);
     }
 
+    engine::SessionOptions full_options(const engine::Model& model, const ProbedDocument& document) const
+    {
+        engine::SessionOptions options;
+        options.chunk = common_.chunk;
+        options.kv_type = options_for({"full", "none"}, model, document).kv_type;
+        return options;
+    }
+
     engine::SessionOptions options_for(const PolicyAndBudget& setting, const engine::Model& model,
                                        const ProbedDocument& document) const
     {
-        engine::SessionOptions options = setting.options(common_).session(
-            model.config(),
-            {.input = document.tokens.ids.size() - document.tokens.added, .stream = document.tokens.ids.size()});
-        options.pins = document.pins;
-        return options;
+        return options_to_measure(setting.options(common_), model, document.tokens.ids, document.tokens.added, 0,
+                                  document.source.file);
     }
 
     // Null: stopped. `before`: tokens of the same part that were read before.
@@ -229,13 +259,18 @@ private:
                                        .loss = {}};
         const auto recall = engine::attention_recall(session, document.tokens.ids, probes, feed);
         if (!recall) return nullptr;
+        const auto is_finite = [](const AttentionShare& share) { return std::isfinite(share.held + share.best); };
+        if (!std::ranges::all_of(recall->lists, is_finite) ||
+            !std::ranges::all_of(recall->places, is_finite, &PlaceRecall::share))
+            throw not_finite(*model, document.source.file);
         ordered_json by_distance = ordered_json::array();
         for (const AttentionAtDistance& at : recall->by_distance)
             by_distance.push_back({at.all, at.held});
-        return {{"budget", session.options().budget},
-                {"lists", pairs(recall->lists)},
-                {"places", pairs(recall->places)},
-                {"by_distance", by_distance}};
+        ordered_json places = ordered_json::array();
+        for (const PlaceRecall& place : recall->places)
+            places.push_back({place.share.held, place.share.best, place.has_evicted});
+        return {{"budget", budget_json(session)}, {"evicted", recall->evicted}, {"local", recall->local},
+                {"lists", pairs(recall->lists)},  {"places", places},           {"by_distance", by_distance}};
     }
 
     static ordered_json pairs(const std::vector<AttentionShare>& shares)
@@ -248,45 +283,59 @@ private:
 
     static AttentionShare share_of(const ordered_json& pair) { return {.held = pair.at(0), .best = pair.at(1)}; }
 
-    // Every document counts the same.
     static void add(const ordered_json& found, const ProbedDocument& document, PolicyAttention& result)
     {
-        const auto before = static_cast<double>(result.documents++);
-        const auto towards = [&](double& mean, double value) { mean += (value - mean) / (before + 1); };
+        result.local = found["local"].get<std::vector<bool>>();
         result.lists.resize(found["lists"].size());
+        result.by_distance.resize(found["by_distance"].size());
+        for (size_t i = 0; i < document.places.size(); ++i) {
+            const ordered_json& place = found["places"].at(i);
+            result.places.push_back({.document = document.source.file,
+                                     .tokens = document.places[i],
+                                     .budget = found["budget"],
+                                     .has_evicted = place.at(2),
+                                     .share = share_of(place)});
+        }
+        add_means(found, result);
+    }
+
+    static void add_means(const ordered_json& found, PolicyAttention& result)
+    {
+        const size_t own = found["evicted"];
+        if (own == 0) return;
+        result.evicted += own;
+        const double weight = static_cast<double>(own) / static_cast<double>(result.evicted);
+        const auto towards = [&](double& mean, double value) { mean += (value - mean) * weight; };
         for (size_t i = 0; i < result.lists.size(); ++i) {
             const AttentionShare share = share_of(found["lists"][i]);
             towards(result.lists[i].held, share.held);
             towards(result.lists[i].best, share.best);
         }
-        result.by_distance.resize(found["by_distance"].size());
         for (size_t i = 0; i < result.by_distance.size(); ++i) {
             towards(result.by_distance[i].all, found["by_distance"][i][0]);
             towards(result.by_distance[i].held, found["by_distance"][i][1]);
         }
-        for (size_t i = 0; i < document.places.size(); ++i)
-            result.places.push_back({.document = document.source.file,
-                                     .tokens = document.places[i],
-                                     .budget = found["budget"],
-                                     .share = share_of(found["places"].at(i))});
     }
 
-    static std::span<const AttentionShare> layer_of(const PolicyAttention& result, size_t layer, size_t kv_heads)
+    static std::span<const AttentionShare> layer_of(const PolicyAttention& result, size_t layer)
     {
+        const size_t kv_heads = result.lists.size() / result.local.size();
         return std::span(result.lists).subspan(layer * kv_heads, kv_heads);
     }
 
-    static std::string percent_of(double share) // "42.3 %"
+    // Over all layers but local ones.
+    static AttentionShare mean_of_layers(const PolicyAttention& result)
     {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-        return text;
+        std::vector<AttentionShare> layers;
+        for (size_t l = 0; l < result.local.size(); ++l)
+            if (!result.local[l]) layers.push_back(mean(layer_of(result, l)));
+        return mean(layers);
     }
 
-    void write_table(const engine::Model& model, const std::vector<PolicyAttention>& results,
-                     Console& console) const
+    static std::string percent_of(double share) { return percent(share, 1); }
+
+    void write_table(const std::vector<PolicyAttention>& results, Console& console) const
     {
-        const auto kv_heads = static_cast<size_t>(model.config().kv_heads);
         const CommandWording& wording = console.wording;
         console.out << wording.of(Text(
             "attention of {0} tokens after each place in a model without eviction: the share on tokens that are "
@@ -294,19 +343,25 @@ private:
             rows_));
         for (const PolicyAttention& result : results) {
             console.out << '\n' << setting_name(result.setting, wording) << '\n';
+            console.out << wording.of(Text("  layers and distances: means over {0} of {1} places, those after an "
+                                           "eviction; local layers are in none but their own\n",
+                                           result.evicted, result.places.size()));
             Table table;
-            const auto add_row = [&](const std::string& name, const AttentionShare& share) {
-                table.add({"  " + name, percent_of(share.held), percent_of(share.best)});
+            const auto add_row = [&](const std::string& name, const AttentionShare& share, bool is_known) {
+                const auto shown = [&](double part) { return is_known ? percent_of(part) : std::string("n/a"); };
+                table.add({"  " + name, shown(share.held), shown(share.best)});
             };
+            const bool has_means = result.evicted > 0;
             table.add({"", wording.of(Text("held")), wording.of(Text("best"))});
-            add_row(wording.of(Text("all layers")), mean(result.lists));
-            for (size_t l = 0; l < result.lists.size() / kv_heads; ++l)
-                add_row(wording.of(Text("layer {0}", l)), mean(layer_of(result, l, kv_heads)));
+            add_row(wording.of(Text("all layers")), mean_of_layers(result), has_means);
+            for (size_t l = 0; l < result.local.size(); ++l)
+                add_row(wording.of(result.local[l] ? Text("layer {0} (local)", l) : Text("layer {0}", l)),
+                        mean(layer_of(result, l)), has_means);
             for (const PolicyAttention::Place& place : result.places)
                 add_row(wording.of(Text("after {0} tokens of {1}", format_count(place.tokens), place.document)),
-                        place.share);
+                        place.share, true);
             table.write_columns(console);
-            write_distances(result, console);
+            if (has_means) write_distances(result, console);
         }
     }
 
@@ -325,29 +380,35 @@ private:
         table.write_columns(console);
     }
 
-    static ordered_json share_json(const AttentionShare& share)
+    static ordered_json share_json(const AttentionShare& share, bool is_known = true)
     {
-        return {{"held", share.held}, {"best", share.best}};
+        const auto number = [&](double part) { return is_known ? ordered_json(part) : ordered_json(); };
+        return {{"held", number(share.held)}, {"best", number(share.best)}};
     }
 
-    static ordered_json result_json(const PolicyAttention& result, size_t kv_heads)
+    static ordered_json result_json(const PolicyAttention& result)
     {
-        ordered_json one = {{"policy", result.setting.policy}, {"budget", result.setting.budget}};
-        one.update(share_json(mean(result.lists)));
+        const bool has_means = result.evicted > 0;
+        ordered_json one = {
+            {"policy", result.setting.policy}, {"budget", result.setting.budget}, {"places", result.evicted}};
+        one.update(share_json(mean_of_layers(result), has_means));
         ordered_json by_layer = ordered_json::array(), by_place = by_layer, by_distance = by_layer;
-        for (size_t l = 0; l < result.lists.size() / kv_heads; ++l) {
-            const auto lists = layer_of(result, l, kv_heads);
-            ordered_json layer = {{"layer", l}};
-            layer.update(share_json(mean(lists)));
+        for (size_t l = 0; l < result.local.size(); ++l) {
+            const auto lists = layer_of(result, l);
+            ordered_json layer = {{"layer", l}, {"local", bool(result.local[l])}};
+            layer.update(share_json(mean(lists), has_means));
             for (const AttentionShare& list : lists)
-                layer["heads"].push_back(list.held);
+                layer["heads"].push_back(share_json(list, has_means)["held"]);
             by_layer.push_back(layer);
         }
         for (const PolicyAttention::Place& place : result.places) {
-            by_place.push_back({{"document", place.document}, {"tokens", place.tokens}, {"budget", place.budget}});
+            by_place.push_back({{"document", place.document},
+                                {"tokens", place.tokens},
+                                {"budget", place.budget},
+                                {"evicted", place.has_evicted}});
             by_place.back().update(share_json(place.share));
         }
-        for (size_t i = 0; i < result.by_distance.size(); ++i) {
+        for (size_t i = 0; has_means && i < result.by_distance.size(); ++i) {
             const AttentionAtDistance& at = result.by_distance[i];
             const uint64_t from = i == 0 ? 0 : AttentionRecall::distances[i - 1] + 1;
             by_distance.push_back({{"from", from}, {"attention", at.all}, {"held", at.held}});
@@ -363,7 +424,7 @@ private:
         for (const ProbedDocument& document : documents)
             read.push_back({{"document", document.source.file}, {"tokens", document.tokens.ids.size()}});
         for (const PolicyAttention& result : results)
-            all.push_back(result_json(result, static_cast<size_t>(model.config().kv_heads)));
+            all.push_back(result_json(result));
         return {{"schema", "palimpsest.attention-recall/1"},
                 {"model", model_json(model)},
                 {"chunk", common_.chunk},

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -35,6 +36,7 @@ constexpr size_t widest_block = size_t{1} << levels;
 constexpr size_t blocks_left_out = 1;
 
 struct Piece {
+    std::string document;
     std::string key; // of its result in the journal
     std::vector<TokenId> ids;
 };
@@ -138,6 +140,7 @@ private:
             };
             add(0, document.added);
             add(begin, own);
+            piece.document = file;
             piece.key = input_key(file, piece.ids);
             pieces.push_back(std::move(piece));
         }
@@ -147,7 +150,7 @@ private:
     ordered_json measurement(const engine::Model& model) const
     {
         ordered_json all = measurement_of("spectrum", model, common_);
-        all.update({{"length", length_}});
+        all.update({{"length", parse_length("--length", length_)}});
         return all;
     }
 
@@ -183,6 +186,9 @@ private:
             .stop = stop, .progress = [&](const engine::Telemetry& now) { report(*full, now); }, .loss = {}};
         const auto layers = engine::attention_spectrum(*full, piece.ids, levels, feed);
         if (!layers) return nullptr;
+        for (const HaarMagnitudes& layer : *layers)
+            if (!std::ranges::all_of(layer.approximation, [](double x) { return std::isfinite(x); }))
+                throw not_finite(*model, piece.document);
         HaarMagnitudes all;
         ordered_json by_layer = ordered_json::array();
         const size_t blocks = piece.ids.size() / widest_block;
@@ -216,15 +222,20 @@ private:
         for (int l = 1; l <= levels; ++l)
             head.push_back(wording.of(Text("level {0}", l)));
         table.add(head);
-        const size_t blocks = length / widest_block, step = (blocks + most_rows - 1) / most_rows;
-        for (size_t first = 0; first < blocks; first += step) {
-            const size_t last = std::min(first + step, blocks);
+        const auto add_row = [&](size_t first, size_t last) {
             std::vector<std::string> row = {format_count(first * widest_block) + "-" +
                                             format_count(last * widest_block - 1)};
             for (size_t i = 0; i < levels; ++i)
                 row.push_back(shown(mean_between(spectrum.all, i, first, last)));
             table.add(row);
-        }
+        };
+        // The blocks that are left out of means have rows of their own.
+        const size_t end = length / widest_block - blocks_left_out;
+        const size_t between = most_rows - 2, step = (end - blocks_left_out + between - 1) / between;
+        add_row(0, blocks_left_out);
+        for (size_t first = blocks_left_out; first < end; first += step)
+            add_row(first, std::min(first + step, end));
+        add_row(end, end + blocks_left_out);
         table.write_columns(console);
     }
 

@@ -2,7 +2,9 @@
 // is known without computing it.
 #include "engine/eval/attention_recall.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "engine/eval/full_session.h"
 #include "engine/model/files/open_model.h"
@@ -44,12 +46,17 @@ AttentionRecall recall_of(const std::shared_ptr<const Model>& model, std::span<c
     return *attention_recall(session, text, probes, {});
 }
 
+// Mean over the lists of layers that are not local.
 double held(const AttentionRecall& recall)
 {
-    double sum = 0;
-    for (const AttentionShare& list : recall.lists)
-        sum += list.held / static_cast<double>(recall.lists.size());
-    return sum;
+    const size_t heads = recall.lists.size() / recall.local.size();
+    double sum = 0, lists = 0;
+    for (size_t i = 0; i < recall.lists.size(); ++i) {
+        if (recall.local[i / heads]) continue;
+        sum += recall.lists[i].held;
+        ++lists;
+    }
+    return sum / lists;
 }
 
 // Mass that rows [first, first + rows) of a text give to each of its tokens in each list, in float64.
@@ -75,8 +82,9 @@ std::vector<std::vector<double>> slow_attention(const ReferenceModel& model, std
 TEST_CASE("the attention that is compared with, and the shares of it, are those of a slow model")
 {
     const auto shape = GENERATE(RandomModelShape{.layers = 2},
-                                RandomModelShape{.layers = 2, .architecture = "gemma2", .window = 40});
-    CAPTURE(shape.architecture);
+                                RandomModelShape{.layers = 2, .architecture = "gemma2", .window = 40},
+                                RandomModelShape{.layers = 2, .original_context = 150});
+    CAPTURE(shape.architecture, shape.original_context);
     const auto path = random_model(shape);
     const ReferenceModel slow(open_model(path));
     const auto model = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
@@ -84,7 +92,7 @@ TEST_CASE("the attention that is compared with, and the shares of it, are those 
     const auto text = random_text(150);
     const auto probes = probes_of(model, text, 3);
     REQUIRE(probes.size() == 3);
-    CHECK((probes[0].tokens == 32 && probes[1].tokens == 80 && probes[2].tokens == 142));
+    CHECK((probes[0].tokens == 48 && probes[1].tokens == 96 && probes[2].tokens == 142));
 
     Session session(model, options_for("h2o", 24));
     const AttentionRecall fast = *attention_recall(session, text, probes, {});
@@ -114,8 +122,9 @@ TEST_CASE("the attention that is compared with, and the shares of it, are those 
             mean.held += holds / rows / static_cast<double>(expected.size());
             mean.best += best / rows / static_cast<double>(expected.size());
         }
-        CHECK(fast.places[p].held == Approx(mean.held).margin(1e-4));
-        CHECK(fast.places[p].best == Approx(mean.best).margin(1e-4));
+        CHECK(fast.places[p].has_evicted);
+        CHECK(fast.places[p].share.held == Approx(mean.held).margin(1e-4));
+        CHECK(fast.places[p].share.best == Approx(mean.best).margin(1e-4));
     }
     for (size_t i = 0; i < lists.size(); ++i) {
         CHECK(fast.lists[i].held == Approx(lists[i].held).margin(1e-4));
@@ -131,10 +140,59 @@ TEST_CASE("lists that hold everything hold all attention")
     const auto probes = probes_of(model, text, 4);
     const auto [policy, budget] =
         GENERATE(std::pair{"full", 0}, std::pair{"treekv", 150}, std::pair{"streaming", 150});
-    for (const AttentionShare& list : recall_of(model, text, policy, budget, probes).lists) {
-        CHECK(list.held == Approx(1).epsilon(1e-12));
-        CHECK(list.best == Approx(1).epsilon(1e-12));
+    const AttentionRecall recall = recall_of(model, text, policy, budget, probes);
+    for (const PlaceRecall& place : recall.places) {
+        CHECK_FALSE(place.has_evicted);
+        CHECK(place.share.held == Approx(1).epsilon(1e-12));
+        CHECK(place.share.best == Approx(1).epsilon(1e-12));
     }
+    CHECK(recall.evicted == 0);
+}
+
+TEST_CASE("means are those of the places at which something was evicted")
+{
+    const auto model = load_random();
+    const auto text = random_text(150);
+    const auto probes = probes_of(model, text, 4); // after 32, 64, 96 and 142 tokens
+    const AttentionRecall all = recall_of(model, text, "streaming:sinks=3", 70, probes);
+    const AttentionRecall late =
+        recall_of(model, text, "streaming:sinks=3", 70, std::span(probes).subspan(2)); // those after the budget
+    CHECK((all.evicted == 2 && late.evicted == 2));
+    CHECK((!all.places[1].has_evicted && all.places[2].has_evicted));
+    for (size_t i = 0; i < all.lists.size(); ++i) {
+        CHECK(all.lists[i].held == Approx(late.lists[i].held).epsilon(1e-12));
+        CHECK(all.lists[i].best == Approx(late.lists[i].best).epsilon(1e-12));
+    }
+    for (size_t i = 0; i < all.by_distance.size(); ++i)
+        CHECK(all.by_distance[i].held == Approx(late.by_distance[i].held).margin(1e-12));
+    CHECK(held(all) == Approx((all.places[2].share.held + all.places[3].share.held) / 2).epsilon(1e-12));
+    CHECK(held(all) < 0.99);
+}
+
+TEST_CASE("local layers are marked, and enter no mean over lists")
+{
+    const auto model = load_random({.layers = 4, .architecture = "gemma2", .window = 16});
+    const auto text = random_text(150);
+    const auto probes = probes_of(model, text, 3);
+    Session session(model, options_for("streaming:sinks=3", 40));
+    const AttentionRecall recall = *attention_recall(session, text, probes, {});
+    const auto heads = static_cast<size_t>(model->config().kv_heads);
+    for (int32_t layer = 0; layer < 4; ++layer)
+        CHECK(recall.local[static_cast<size_t>(layer)] == !session.policy().watches(layer));
+    CHECK(std::ranges::count(recall.local, true) == 2);
+    double of_places = 0, of_distances = 0, of_all = 0;
+    for (const PlaceRecall& place : recall.places)
+        of_places += place.share.held / 3;
+    for (const AttentionAtDistance& at : recall.by_distance)
+        of_distances += at.held;
+    for (size_t i = 0; i < recall.lists.size(); ++i) {
+        if (recall.local[i / heads]) CHECK(recall.lists[i].held == Approx(1).epsilon(1e-6)); // of their window
+        of_all += recall.lists[i].held / static_cast<double>(recall.lists.size());
+    }
+    CHECK(recall.evicted == 3);
+    CHECK(of_places == Approx(held(recall)).epsilon(1e-12));
+    CHECK(of_distances == Approx(held(recall)).epsilon(1e-12));
+    CHECK(held(recall) < of_all - 0.01);
 }
 
 TEST_CASE("streaming holds the attention on the first and the newest tokens, at their distances")
@@ -172,11 +230,15 @@ TEST_CASE("no policy holds more than the best lists of its lengths, and distance
     for (const PolicyInfo& policy : policies()) {
         CAPTURE(policy.name);
         const AttentionRecall recall = recall_of(model, text, std::string(policy.name), 64, probes);
-        for (const auto& shares : {recall.lists, recall.places})
-            for (const AttentionShare& share : shares) {
-                CHECK(share.held <= share.best + 1e-12);
-                CHECK((share.held > 0 && share.best <= 1 + 1e-12));
-            }
+        std::vector<AttentionShare> shares = recall.lists;
+        if (recall.evicted == 0) shares.clear();
+        for (const PlaceRecall& place : recall.places)
+            shares.push_back(place.share);
+        for (const AttentionShare& share : shares) {
+            CHECK(share.held <= share.best + 1e-12);
+            CHECK((share.held > 0 && share.best <= 1 + 1e-12));
+        }
+        if (recall.evicted == 0) continue;
         double all = 0, of_distances = 0;
         for (const AttentionAtDistance& at : recall.by_distance) {
             CHECK(at.held <= at.all + 1e-12);
@@ -195,9 +257,11 @@ TEST_CASE("a policy that evicts once is measured before and after it has")
     const auto recall = recall_of(model, text, "snapkv:schedule=once", 40, probes_of(model, text, 4));
     REQUIRE(recall.places.size() == 4);
     for (size_t p = 0; p < 3; ++p)
-        CHECK(recall.places[p].held == Approx(1).epsilon(1e-12));
-    CHECK(recall.places[3].held < 0.99);
-    CHECK(recall.places[3].best < 0.999);
+        CHECK(recall.places[p].share.held == Approx(1).epsilon(1e-12));
+    CHECK(recall.places[3].share.held < 0.99);
+    CHECK(recall.places[3].share.best < 0.999);
+    CHECK(recall.evicted == 1);
+    CHECK(held(recall) == Approx(recall.places[3].share.held).epsilon(1e-12));
 }
 
 TEST_CASE("a policy holds the same attention where the device evicts")
@@ -231,6 +295,20 @@ TEST_CASE("probes are ends of chunks spread over a text, and its end")
     CHECK(probe_places(60, 16, 8, 100) == Places{16, 32, 52}); // 48 is nearer to the end than its rows need
     CHECK(probe_places(9, 16, 8, 3) == Places{1});
     CHECK(probe_places(56, 16, 16, 3) == Places{16, 40});
+    CHECK(probe_places(4096, 512, 16, 8) == Places{512, 1024, 1536, 2048, 2560, 3072, 3584, 4080});
+    CHECK(probe_places(4096, 512, 16, 1000).size() == 8);
+}
+
+TEST_CASE("probes take four bytes for each token before them and list, beside the session's own memory")
+{
+    const auto model = load_random(); // 4 layers of 2 heads
+    const auto bytes = [&](size_t tokens, const std::vector<uint64_t>& places) {
+        return bytes_to_probe(*model, options_for("full", 0), tokens, places, rows);
+    };
+    CHECK(bytes(150, {32, 64, 142}) - bytes(150, {142}) == 4 * 8 * (32 + 64 + 2 * rows));
+    CHECK(bytes(150, {142}) > 4 * 8 * 150);
+    const uint64_t more = bytes(2000, {1000}) - bytes(1000, {900}) - uint64_t{4 * 8 * 100};
+    CHECK(more >= uint64_t{1000} * 8 * 2 * 8 * 4); // keys and values of 8 numbers in F32
 }
 
 TEST_CASE("a stopped measurement of attention has no result")
