@@ -100,6 +100,8 @@ class EvalTest(ProgramTest):
         self.needle("--budgets", "64", "--journal", journal)
         with open(journal, "rb") as file:
             before = file.read()
+        same = [argument.replace("0,50,100", "0.0,50,100") for argument in NEEDLE]
+        self.run_command("eval", "needle", self.book, *same, "--budgets", "64", "--journal", journal)
         said = self.needle("--budgets", "64", "--journal", journal, "--decoys", "2", status=2).stderr.decode()
         self.assertIn("it holds the results of another measurement", said)
         other = self.file("letter.txt", "Dear Ada,\n")

@@ -224,7 +224,7 @@ private:
     ordered_json measurement(const engine::Model& model) const
     {
         ordered_json all = measurement_of("needle", model, common_);
-        all.update({{"depths", depths_},
+        all.update({{"depths", depth_list()},
                     {"trials", trials_},
                     {"wording", wording_},
                     {"decoys", decoys_},
