@@ -19,15 +19,18 @@ struct TaskDefaults {
 };
 
 // Metrics, lengths and what is asked plainly as in LongBench's eval.py, dataset2maxlen.json and pred.py; the
-// wording of the questions is ours. Chinese texts whose words would have to be found by a segmenter have no metric.
-// Other names: words in common. "_e" at the end, of LongBench-E, does not count.
+// wording of the questions is ours: it asks for the shape that the metric compares. Chinese texts whose words would
+// have to be found by a segmenter have no metric. Other names: words in common. "_e" at the end, of LongBench-E,
+// does not count.
 TaskDefaults longbench_defaults(std::string_view dataset);
 
 // As L-Eval's auto_eval.py: by `evaluation` ("exam", "f1", "rouge") and, for exams, by what the dataset's name
-// contains. No metric for what people or models judge ("human", "LLM"), for codeU and for sci_fi.
+// contains: "coursera", "quality", "tpo", "gsm" or "topic". No metric for other exams, and for what people or
+// models judge ("human", "LLM").
 TaskDefaults leval_defaults(std::string_view dataset, std::string_view evaluation);
 
-// As RULER's constants.py: any answer is enough for "qa" at the beginning of the name, all are needed otherwise.
+// As RULER's constants.py, by short and by long names ("vt", "variable_tracking"): any answer is enough for "qa" at
+// the beginning of the name, all are needed otherwise.
 TaskDefaults ruler_defaults(std::string_view dataset);
 
 } // namespace palimpsest::engine

@@ -15,9 +15,10 @@ namespace palimpsest::engine {
 
 enum class TaskForm : uint8_t {
     LongBench, // "context", "input" (the question), "answers"; "dataset", "all_classes"
-    LEval,     // "input" (the text), "instructions" (questions) and as many "outputs" (answers); "evaluation"
-    Ruler      // "input" (the text, whose last line is the question), "outputs"; "answer_prefix"; of `eval ruler`,
-               // "task"
+    LEval,     // "input" (the text), "instructions" (questions) and as many "outputs" (answers); "evaluation";
+               // "dataset"
+    Ruler      // "input" (the text, whose last line is the question), "outputs"; "answer_prefix"; "dataset" or, of
+               // `eval ruler`, "task"
 };
 const char* name_of(TaskForm form); // "longbench", "l-eval", "ruler"
 
@@ -39,9 +40,13 @@ struct TaskLine {
 // "validation" and "test", as RULER names them.
 std::string dataset_of_file(const std::string& file);
 
+// Of RULER's form. nullopt: `input` has no text before its last line, which is the question.
+std::optional<TaskLine> ruler_line(std::string dataset, std::string input, std::string answer_prefix,
+                                   std::vector<std::string> answers);
+
 // `file`, `number`: for errors, and the file's name for the dataset. `metric`: that of all questions; nullopt: the
-// dataset's own. Throws Error (Failed, PAL-DOC-10) for a line that is not JSON, has none of the forms, has no text,
-// or whose answers are missing or cannot be scored.
+// dataset's own. Throws Error (Failed, PAL-DOC-10) for a line that is not UTF-8 or JSON, has none of the forms, has
+// no text, or whose answers are missing, empty or cannot be scored.
 TaskLine parse_task_line(std::string_view line, const std::string& file, uint64_t number,
                          std::optional<TaskMetric> metric);
 

@@ -9,6 +9,7 @@ from session_harness import MODEL, ProgramTest, run, text
 
 SMALL = ["--model", MODEL, "--chunk", "16", "--positions", "contiguous"]  # as ask, which does not know how long its stream will be
 SHORT = ["--max-tokens", "12"]
+AS_ASK = ["--template", "{context}\n\nQuestion: {input}\nAnswer:"]
 QUESTIONS = ["Who wrote in his book?", "Was the sea calm?"]
 
 
@@ -39,7 +40,7 @@ class TasksTest(ProgramTest):
         said = [self.asked(question, "--budget", "64") for question in QUESTIONS]
         self.assertNotEqual(said[0].strip(), "")
         file = self.lines("known.jsonl", self.longbench(QUESTIONS[0], ["something else", said[0]]), self.longbench(QUESTIONS[1], [said[1] + "!"]))
-        result = self.tasks(file, *SHORT, "--budgets", "64", "--metric", "exact")
+        result = self.tasks(file, *SHORT, *AS_ASK, "--budgets", "64", "--metric", "exact")
         self.assertEqual(result["schema"], "palimpsest.tasks/1")
         self.assertEqual(self.texts(result), said)
         self.assertEqual([answer["score"] for answer in result["results"][0]["answers"]], [1, 0])
@@ -54,8 +55,8 @@ class TasksTest(ProgramTest):
                                                     "answer_prefix": "\nAnswer:"} for question in QUESTIONS))
         arguments = [*SHORT, "--budgets", "64"]
         expected = [self.asked(question, "--budget", "64") for question in QUESTIONS]
-        self.assertEqual(self.texts(self.tasks(longbench, *arguments)), expected)
-        self.assertEqual(self.texts(self.tasks(leval, *arguments)), expected)
+        self.assertEqual(self.texts(self.tasks(longbench, *arguments, *AS_ASK)), expected)
+        self.assertEqual(self.texts(self.tasks(leval, *arguments, *AS_ASK)), expected)
         asked = self.tasks(ruler, *arguments, "--template", "{context}\n\nQuestion: {input}")
         self.assertEqual(self.texts(asked), expected)
         self.assertEqual([(task["form"], task["dataset"], task["metric"]) for task in asked["tasks"]],
@@ -65,7 +66,7 @@ class TasksTest(ProgramTest):
         leval = self.lines("leval.jsonl", {"instructions": QUESTIONS, "input": self.story, "outputs": ["x", "y"], "source": "", "evaluation": "f1"})
         for protocol, option in (("question-last", "--question-last"), ("steered", "--steer")):
             arguments = ["--policy", "snapkv", "--budget", "64"]
-            result = self.tasks(leval, *SHORT, *arguments, "--protocol", protocol)
+            result = self.tasks(leval, *SHORT, *AS_ASK, *arguments, "--protocol", protocol)
             self.assertEqual(result["protocol"], protocol)
             self.assertEqual(self.texts(result), [self.asked(question, *arguments, option) for question in QUESTIONS])
 
@@ -167,13 +168,21 @@ class TasksTest(ProgramTest):
         self.assertEqual(len(self.texts(self.tasks(only, *SHORT, "--budgets", "64", "--metric", "exact"))), 1)
         broken = self.file("broken.jsonl", json.dumps(self.longbench()) + "\n\n{\"context\": \n")
         said = self.run_command("eval", "tasks", broken, *SMALL, status=1).stderr.decode()
-        self.assertIn("broken.jsonl, line 3: it is not a JSON object; give one JSON object per line [PAL-DOC-10]", said)
+        self.assertIn("broken.jsonl, line 3: not valid JSON at byte 13; give one JSON object per line [PAL-DOC-10]", said)
         self.assertEqual(len(self.tasks(broken, "--lines", "1", *SHORT, "--budgets", "64")["tasks"]), 1)
         self.run_command("eval", "tasks", os.path.join(self.folder, "none.jsonl"), *SMALL, status=3)
         self.run_command("eval", "tasks", self.folder, *SMALL, status=1)
         for arguments, sentence in ((["--template", "{input}"], "it has no {context}"), (["--pin", "1-2"], "leave it out"),
                                     (["--metric", "bleu"], "bleu"), (["--truncate-middle", "half"], "'half' is not possible")):
             self.assertIn(sentence, self.run_command("eval", "tasks", file, *SMALL, *arguments, status=2).stderr.decode())
+
+    def test_an_exam_of_an_unknown_name_has_no_metric_and_one_that_names_its_dataset_has(self):
+        exam = {"instructions": QUESTIONS[:1], "input": self.story, "outputs": ["A"], "evaluation": "exam"}
+        said = self.run_command("eval", "tasks", "-", *SMALL, stdin=json.dumps(exam).encode(), status=1).stderr.decode()
+        self.assertIn("1 questions have no metric that is computed here", said)
+        named = self.run_command("eval", "tasks", "-", *SMALL, *SHORT, "--budgets", "64", "--json", stdin=json.dumps({**exam, "dataset": "tpo"}).encode())
+        self.assertEqual([t["metric"] for t in json.loads(named.stdout)["tasks"]], ["option"])
+
 
 
 if __name__ == "__main__":

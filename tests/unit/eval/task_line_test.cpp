@@ -63,7 +63,12 @@ TEST_CASE("a line of L-Eval is a text and a question for each answer")
     CHECK(parsed(line, "coursera.jsonl").defaults.metric == TaskMetric::Options);
     CHECK(parsed(line, "gsm100.jsonl").defaults.metric == TaskMetric::Result);
     CHECK(parsed(line, "topic_retrieval_longchat.jsonl").defaults.metric == TaskMetric::Exact);
-    CHECK(parsed(line, "codeU.jsonl").defaults.metric == std::nullopt);
+    for (const char* other : {"codeU.jsonl", "sci_fi.jsonl", "renamed.jsonl", "-"})
+        CHECK(parsed(line, other).defaults.metric == std::nullopt);
+    CHECK(std::string(quality.defaults.question).find("the letter alone") != std::string::npos);
+    CHECK(std::string(parsed(line, "coursera.jsonl").defaults.question).find("the letters alone") !=
+          std::string::npos);
+    CHECK(std::string(parsed(line, "gsm100.jsonl").defaults.question) == "\n\n{input}");
 }
 
 TEST_CASE("the last line of a text of RULER is the question")
@@ -80,6 +85,9 @@ TEST_CASE("the last line of a text of RULER is the question")
     CHECK(niah.defaults.max_tokens == 128);
     CHECK(parsed(line, "qa_1.jsonl").defaults.metric == TaskMetric::MatchAny);
     CHECK(parsed(line, "vt.jsonl").defaults.max_tokens == 30);
+    CHECK(parsed(line, "variable_tracking.jsonl").defaults.max_tokens == 30);
+    CHECK(parsed(line, "common_words_extraction.jsonl").defaults.max_tokens == 120);
+    CHECK(parsed(line, "freq_words_extraction/test.jsonl").defaults.max_tokens == 50);
     const std::string with_task = R"({"task": "vt", "input": "One.\nWhich?", "outputs": ["1"]})";
     CHECK(parsed(with_task, "file.jsonl").dataset == "vt");
 }
@@ -94,6 +102,15 @@ TEST_CASE("a dataset without a name is that of the file, and one nobody knows ha
     CHECK(dataset_of_file("test.jsonl") == "test");
 }
 
+TEST_CASE("every form may name its dataset")
+{
+    const char* line = GENERATE(R"({"dataset": "tpo", "context": "x", "input": "y", "answers": ["z"]})",
+                                R"({"dataset": "tpo", "input": "x", "instructions": ["y"], "outputs": ["z"],
+                                    "evaluation": "exam"})",
+                                R"({"dataset": "tpo", "input": "x\ny", "outputs": ["z"]})");
+    CHECK(parsed(line, "-").dataset == "tpo");
+}
+
 TEST_CASE("what is not computed here has no metric")
 {
     const std::string chinese = R"({"context": "x", "input": "y", "answers": ["z"], "dataset": "multifieldqa_zh"})";
@@ -106,17 +123,23 @@ TEST_CASE("what is not computed here has no metric")
 TEST_CASE("a line that is none of a benchmark is refused with its place, what is wrong and what to do")
 {
     CHECK(refusal_of("{\"context\": ") ==
-          "data/hotpotqa.jsonl, line 3: it is not a JSON object; give one JSON object per line [PAL-DOC-10]");
+          "data/hotpotqa.jsonl, line 3: not valid JSON at byte 13; give one JSON object per line [PAL-DOC-10]");
     CHECK(refusal_of("[]").find("not a JSON object") != std::string::npos);
-    CHECK(refusal_of("\"\xff\"").find("not a JSON object") != std::string::npos);
+    CHECK(refusal_of("\"\xff\"").find("it is not UTF-8; save it as UTF-8") != std::string::npos);
+    CHECK(refusal_of(std::string(9, '[') + std::string(9, ']')).find("nested deeper than 8") != std::string::npos);
+    CHECK(refusal_of(R"({"context": "x", "context": "y"})").find("comes twice") != std::string::npos);
     CHECK(refusal_of(R"({"question": "Who?"})").find("no member of LongBench") != std::string::npos);
     const std::string no_answers = R"({"context": "A text.", "input": "Who?", "answers": []})";
-    CHECK(refusal_of(no_answers).find("'answers' is missing or not a list of texts") != std::string::npos);
+    CHECK(refusal_of(no_answers).find("'answers' is empty; give at least one") != std::string::npos);
+    CHECK(refusal_of(R"({"context": "A text.", "input": "Who?"})").find("no member 'answers'; add it") !=
+          std::string::npos);
+    CHECK(refusal_of(R"({"context": "x", "input": "y", "answers": ["x", " "]})").find("an empty answer") !=
+          std::string::npos);
     CHECK(refusal_of(R"({"context": "A text.", "input": 7, "answers": ["x"]})").find("'input'") !=
           std::string::npos);
     CHECK(refusal_of(R"({"context": "", "input": "Who?", "answers": ["x"]})").find("no text") != std::string::npos);
-    CHECK(refusal_of(R"({"context": "x", "input": "y", "answers": ["x", 7]})").find("list of texts") !=
-          std::string::npos);
+    CHECK(refusal_of(R"({"context": "x", "input": "y", "answers": ["x", 7]})")
+              .find("'answers' is not a list of texts; give texts, in quotes") != std::string::npos);
     CHECK(refusal_of(R"({"input": "x", "instructions": ["a", "b"], "outputs": ["c"], "evaluation": "f1"})")
               .find("2 instructions and 1 outputs") != std::string::npos);
     CHECK(refusal_of(R"({"input": "Which?\n", "outputs": ["c"]})").find("before the last line") !=
