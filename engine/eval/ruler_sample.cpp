@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 4> noise = {
 
 class RulerMaker {
 public:
-    explicit RulerMaker(uint64_t seed) : random_(seed) {}
+    RulerMaker(uint64_t seed, RulerRepeats repeats) : random_(seed), repeats_(repeats) {}
 
     RulerSample make(RulerTask task, size_t units)
     {
@@ -47,18 +47,25 @@ private:
     uint64_t below(uint64_t end) { return random_() % end; }
     double place() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; } // in [0, 1)
 
-    std::string new_word(size_t syllables)
+    std::string drawn_word(size_t syllables)
     {
         constexpr std::string_view consonants = "bdfgklmnprstvz", vowels = "aeiou";
         std::string word;
-        do {
-            word.clear();
-            for (size_t i = 0; i < syllables; ++i) {
-                word += consonants[below(consonants.size())];
-                word += vowels[below(vowels.size())];
-            }
-        } while (!used_.insert(word).second);
+        for (size_t i = 0; i < syllables; ++i) {
+            word += consonants[below(consonants.size())];
+            word += vowels[below(vowels.size())];
+        }
         return word;
+    }
+
+    // Of three syllables, or of more where most of these words are taken.
+    std::string new_word()
+    {
+        constexpr size_t syllables = 3, draws = 20;
+        for (size_t drawn = 0;; ++drawn) {
+            std::string word = drawn_word(syllables + drawn / draws);
+            if (used_.insert(word).second) return word;
+        }
     }
 
     std::string new_number(uint64_t digits)
@@ -112,7 +119,7 @@ private:
         std::vector<std::string> asked_keys;
         std::vector<std::pair<double, std::string>> sentences;
         for (size_t k = 0; k < keys; ++k) {
-            const std::string key = new_word(3);
+            const std::string key = new_word();
             if (k < asked) asked_keys.push_back(key);
             for (size_t v = 0; v < values; ++v) {
                 const std::string number = new_number(7);
@@ -158,11 +165,12 @@ private:
 
     RulerSample common_words(size_t units)
     {
-        constexpr size_t common = 10, often = 30, seldom = 3;
+        constexpr size_t common = 10;
+        const size_t often = repeats_ == RulerRepeats::Few ? 6 : 30, seldom = repeats_ == RulerRepeats::Few ? 1 : 3;
         RulerSample sample;
         std::vector<std::string> words;
         for (size_t i = 0; i < common + units; ++i) {
-            const std::string word = new_word(3);
+            const std::string word = new_word();
             if (i < common) sample.answers.push_back(word);
             words.insert(words.end(), i < common ? often : seldom, word);
         }
@@ -178,11 +186,11 @@ private:
     // The k-th word stands there 1 / k^2 as often as the dots, which are the first.
     RulerSample frequent_words(size_t units)
     {
-        constexpr size_t asked = 3, least = 16; // so that the three are more frequent than the next
+        constexpr size_t asked = 3, least = 32; // from which on the three are more frequent than the next
         RulerSample sample;
         std::vector<std::string> words(least + units, "...");
         for (size_t k = 2; k <= asked + 1 || k * k <= least + units; ++k) {
-            const std::string word = new_word(3);
+            const std::string word = new_word();
             if (k <= asked + 1) sample.answers.push_back(word);
             words.insert(words.end(), (least + units) / (k * k), word);
         }
@@ -196,6 +204,7 @@ private:
     }
 
     std::mt19937_64 random_;
+    RulerRepeats repeats_;
     std::set<std::string> used_;
 };
 
@@ -224,26 +233,24 @@ std::optional<RulerTask> ruler_task(std::string_view name)
     return static_cast<RulerTask>(found - ruler_names.begin());
 }
 
-RulerSample make_ruler_sample(RulerTask task, uint64_t seed, size_t units)
+RulerSample make_ruler_sample(RulerTask task, uint64_t seed, size_t units, RulerRepeats repeats)
 {
     assert(units > 0);
-    return RulerMaker(seed).make(task, units);
+    return RulerMaker(seed, repeats).make(task, units);
 }
 
-RulerSample fit_ruler_sample(RulerTask task, uint64_t seed, size_t length, const Tokenizer& tokenizer)
+RulerSample fit_ruler_sample(RulerTask task, uint64_t seed, uint64_t length, const RulerTokens& tokens)
 {
-    const auto tokens = [&](const RulerSample& sample) {
-        return tokenizer.encode(sample.input + sample.answer_prefix, true).size();
-    };
-    RulerSample best = make_ruler_sample(task, seed, 1);
-    if (const size_t shortest = tokens(best); shortest > length)
+    const RulerRepeats repeats = length < 4096 ? RulerRepeats::Few : RulerRepeats::Many;
+    RulerSample best = make_ruler_sample(task, seed, 1, repeats);
+    if (const uint64_t shortest = tokens(best); shortest > length)
         throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text::verbatim(name_of(task)),
                     Text("its shortest text has {0} tokens, and the length is {1}", format_count(shortest),
                          format_count(length)),
                     Text("choose a longer length"));
     size_t fits = 1, too_many = length + 1; // a unit has a token or more
     const auto try_units = [&](size_t units) {
-        RulerSample sample = make_ruler_sample(task, seed, units);
+        RulerSample sample = make_ruler_sample(task, seed, units, repeats);
         const bool is_fit = tokens(sample) <= length;
         if (is_fit) best = std::move(sample);
         (is_fit ? fits : too_many) = units;

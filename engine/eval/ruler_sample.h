@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "engine/text/tokenizer.h"
 
 namespace palimpsest::engine {
 
@@ -18,7 +17,7 @@ enum class RulerTask : uint8_t {
     MultiValue, // four numbers of one key, all of which are asked for
     MultiQuery, // four keys, all of which are asked for
     Variables,  // five variables, four of which take the value of another
-    Common,     // ten words that stand there thirty times, among words that stand there three times
+    Common,     // ten words that stand there more often than the others
     Frequent    // the three most frequent of made-up words, apart from dots
 };
 // "niah_single", "niah_multikey", "niah_multivalue", "niah_multiquery", "vt", "cwe", "fwe"
@@ -32,12 +31,22 @@ struct RulerSample {
     std::vector<std::string> answers; // all of which are to be named
 };
 
+// How often the common words of RulerTask::Common and its others stand there.
+enum class RulerRepeats : uint8_t {
+    Few, // 6 and 1, as in RULER for texts of fewer than 4096 tokens
+    Many // 30 and 3
+};
+
 // `units`: sentences around the needles, words that are not common, or words, at least 1. The same seed has the
 // same keys, values and answers at every length.
-RulerSample make_ruler_sample(RulerTask task, uint64_t seed, size_t units);
+RulerSample make_ruler_sample(RulerTask task, uint64_t seed, size_t units,
+                              RulerRepeats repeats = RulerRepeats::Many);
 
-// The longest sample whose input and beginning of an answer have at most `length` tokens. Costs an encoding of the
-// text for each doubling of its length. Throws Error (Usage, PAL-OPTION-01) if not even the shortest one fits.
-RulerSample fit_ruler_sample(RulerTask task, uint64_t seed, size_t length, const Tokenizer& tokenizer);
+// The tokens that a sample takes, whatever is counted among them.
+using RulerTokens = std::function<uint64_t(const RulerSample& sample)>;
+
+// The longest sample that takes at most `length` tokens. Counts about twice for each doubling of the text; what
+// `tokens` throws is passed on. Throws Error (Usage, PAL-OPTION-01) if not even the shortest one fits.
+RulerSample fit_ruler_sample(RulerTask task, uint64_t seed, uint64_t length, const RulerTokens& tokens);
 
 } // namespace palimpsest::engine

@@ -144,7 +144,7 @@ class TasksTest(ProgramTest):
         self.assertEqual(self.written(journal), 3)
 
     def test_synthetic_questions_are_written_as_long_as_asked_for_and_are_read(self):
-        for task, answers in (("niah_single", 1), ("vt", 5), ("fwe", 3)):
+        for task, answers, most in (("niah_single", 1, 128), ("vt", 5, 30), ("fwe", 3, 50)):
             written = self.run_command("eval", "ruler", "--model", MODEL, "--task", task, "--length", "800", "--samples", "2").stdout.decode()
             lines = [json.loads(line) for line in written.splitlines()]
             self.assertEqual([(line["index"], line["task"], len(line["outputs"])) for line in lines], [(i, task, answers) for i in range(2)])
@@ -153,7 +153,9 @@ class TasksTest(ProgramTest):
             self.assertNotEqual(lines[0]["outputs"], lines[1]["outputs"])
             result = self.tasks(self.file("file.jsonl", written), "--max-tokens", "4", "--budgets", "64")
             self.assertEqual([(t["form"], t["dataset"], t["metric"]) for t in result["tasks"]], [("ruler", task, "match-all")] * 2)
-        said = self.run_command("eval", "ruler", "--model", MODEL, "--task", "cwe", "--length", "800", status=2).stderr.decode()
+            for line, asked in zip(lines, result["tasks"]):
+                self.assertGreater(line["length"], asked["tokens"] + most)  # with question and answer
+        said = self.run_command("eval", "ruler", "--model", MODEL, "--task", "cwe", "--length", "300", status=2).stderr.decode()
         self.assertIn("cwe: its shortest text has", said)
 
     def test_what_cannot_be_scored_is_left_out_or_refused(self):
@@ -183,6 +185,23 @@ class TasksTest(ProgramTest):
         named = self.run_command("eval", "tasks", "-", *SMALL, *SHORT, "--budgets", "64", "--json", stdin=json.dumps({**exam, "dataset": "tpo"}).encode())
         self.assertEqual([t["metric"] for t in json.loads(named.stdout)["tasks"]], ["option"])
 
+    def test_writing_questions_ends_with_its_reader_with_a_full_disk_and_when_stopped(self):
+        arguments = ["eval", "ruler", "--model", MODEL, "--task", "vt", "--length", "800", "--samples", "100000"]
+        stopped = self.start(*arguments)
+        stopped.stdout.readline()
+        stopped.send_signal(signal.SIGINT)
+        self.assertIn(b"of 100000 questions", stopped.communicate()[1])
+        self.assertEqual(stopped.returncode, 130)
+        unread = self.start(*arguments)
+        unread.stdout.readline()
+        unread.stdout.close()
+        unread.stdin.close()
+        self.assertEqual(unread.stderr.read(), b"")
+        unread.stderr.close()
+        unread.wait()
+        with open("/dev/full", "wb") as full:
+            lost = self.start(*arguments, stdout=full)
+            self.assertIn(b"the result could not be written", lost.communicate()[1])
 
 
 if __name__ == "__main__":

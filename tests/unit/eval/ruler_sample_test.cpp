@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 #include <sstream>
 
 #include "kernels/base/error.h"
@@ -105,9 +107,12 @@ TEST_CASE("the answers of a synthetic question follow from its text")
     const std::map<RulerTask, size_t> counts = {
         {RulerTask::Single, 1},    {RulerTask::MultiKey, 1}, {RulerTask::MultiValue, 4}, {RulerTask::MultiQuery, 4},
         {RulerTask::Variables, 5}, {RulerTask::Common, 10},  {RulerTask::Frequent, 3}};
+    std::vector<size_t> lengths(64);
+    std::iota(lengths.begin(), lengths.end(), 1);
+    lengths.push_back(100);
     for (const RulerTask task : ruler_tasks())
-        for (const uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 7})
-            for (const size_t units : {1, 2, 7, 100}) {
+        for (const uint64_t seed : {0, 1, 2, 3})
+            for (const size_t units : lengths) {
                 CAPTURE(name_of(task), seed, units);
                 const RulerSample sample = make_ruler_sample(task, seed, units);
                 CHECK(sample.answers.size() == counts.at(task));
@@ -129,10 +134,39 @@ TEST_CASE("a synthetic question is as long as fits")
     for (const size_t units : {1, 2, 3, 37, 64}) {
         CAPTURE(name_of(task), units);
         const size_t exact = length_of(units);
-        CHECK(tokens(fit_ruler_sample(task, 3, exact, tokenizer)) == exact);
-        if (units > 1) CHECK(tokens(fit_ruler_sample(task, 3, exact - 1, tokenizer)) < exact);
+        CHECK(tokens(fit_ruler_sample(task, 3, exact, tokens)) == exact);
+        if (units > 1) CHECK(tokens(fit_ruler_sample(task, 3, exact - 1, tokens)) < exact);
     }
-    CHECK_THROWS_AS(fit_ruler_sample(task, 3, length_of(1) - 1, tokenizer), Error);
+    CHECK_THROWS_AS(fit_ruler_sample(task, 3, length_of(1) - 1, tokens), Error);
+}
+
+TEST_CASE("there are words for every length")
+{
+    constexpr size_t of_three_syllables = 70 * 70 * 70;
+    std::istringstream list(
+        lines_of(make_ruler_sample(RulerTask::Common, 0, of_three_syllables, RulerRepeats::Few).input).at(1));
+    std::set<std::string> words;
+    for (std::string number, word; list >> number >> word;)
+        words.insert(word);
+    CHECK(words.size() == of_three_syllables + 10);
+}
+
+TEST_CASE("words of short texts are repeated less often, as in RULER")
+{
+    const auto times = [](uint64_t length) {
+        const auto sample = fit_ruler_sample(RulerTask::Common, 1, length,
+                                             [](const RulerSample& made) { return made.input.size() / 4; });
+        std::map<std::string, size_t> counts;
+        std::istringstream list(lines_of(sample.input).at(1));
+        for (std::string number, word; list >> number >> word;)
+            ++counts[word];
+        std::set<size_t> found;
+        for (const auto& [word, count] : counts)
+            found.insert(count);
+        return found;
+    };
+    CHECK(times(4095) == std::set<size_t>{1, 6});
+    CHECK(times(4096) == std::set<size_t>{3, 30});
 }
 
 TEST_CASE("seeds make different questions")
