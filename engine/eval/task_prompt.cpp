@@ -22,6 +22,12 @@ void append(std::vector<TokenId>& to, const std::vector<TokenId>& more)
     to.insert(to.end(), more.begin(), more.end());
 }
 
+[[noreturn]] void refuse_template(const Text& subject, const Text& what)
+{
+    throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, subject, what,
+                Text("give a text such as \"{0}\"", "{context}\n\n{input}"));
+}
+
 // Returns how many were cut.
 uint64_t cut_middle(std::vector<TokenId>& tokens, uint64_t longest)
 {
@@ -36,18 +42,20 @@ uint64_t cut_middle(std::vector<TokenId>& tokens, uint64_t longest)
 
 TaskTemplate TaskTemplate::parse(const std::string& text, const Text& subject)
 {
-    const auto refuse = [&](const Text& what) {
-        throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, subject, what,
-                    Text("give a text such as \"{0}\"", "{context}\n\n{input}"));
-    };
     const size_t at = text.find(context_hole);
-    if (at == text.npos) refuse(Text("it has no {0}", std::string(context_hole)));
+    if (at == text.npos) refuse_template(subject, Text("it has no {0}", std::string(context_hole)));
     TaskTemplate parsed{text.substr(0, at), text.substr(at + context_hole.size())};
     if (parsed.after.find(context_hole) != text.npos)
-        refuse(Text("it has {0} more than once", std::string(context_hole)));
+        refuse_template(subject, Text("it has {0} more than once", std::string(context_hole)));
     if (parsed.before.find(input_hole) != text.npos)
-        refuse(Text("{0} stands before {1}", std::string(input_hole), std::string(context_hole)));
+        refuse_template(subject, Text("{0} stands before {1}", std::string(input_hole), std::string(context_hole)));
     return parsed;
+}
+
+void TaskTemplate::require_question(const Text& subject) const
+{
+    if (after.find(input_hole) == after.npos)
+        refuse_template(subject, Text("it has no {0}", std::string(input_hole)));
 }
 
 std::string TaskTemplate::question(const std::string& input) const

@@ -17,6 +17,8 @@ struct TaskTemplate {
 
     // Throws Error (Usage, PAL-OPTION-01, about `subject`) unless it has {context} once and {input} only behind it.
     static TaskTemplate parse(const std::string& text, const Text& subject);
+    // Throws as parse does if it has no {input}.
+    void require_question(const Text& subject) const;
     std::string question(const std::string& input) const; // `after`, with the question
 };
 

@@ -174,9 +174,11 @@ class TasksTest(ProgramTest):
         self.assertEqual(len(self.tasks(broken, "--lines", "1", *SHORT, "--budgets", "64")["tasks"]), 1)
         self.run_command("eval", "tasks", os.path.join(self.folder, "none.jsonl"), *SMALL, status=3)
         self.run_command("eval", "tasks", self.folder, *SMALL, status=1)
-        for arguments, sentence in ((["--template", "{input}"], "it has no {context}"), (["--pin", "1-2"], "leave it out"),
-                                    (["--metric", "bleu"], "bleu"), (["--truncate-middle", "half"], "'half' is not possible")):
+        for arguments, sentence in ((["--template", "{input}"], "it has no {context}"), (["--template", "{context}"], "it has no {input}"), (["--pin", "1-2"], "leave it out"),
+                                    (["--metric", "bleu"], "bleu"), (["--truncate-middle", "half"], "'half' is not possible"), (["--truncate-middle", "1"], "give 2 or more")):
             self.assertIn(sentence, self.run_command("eval", "tasks", file, *SMALL, *arguments, status=2).stderr.decode())
+        no_model = ["--model", os.path.join(self.folder, "none.gguf")]
+        self.assertIn("--truncate-middle", self.run_command("eval", "tasks", file, *no_model, "--truncate-middle", "half", status=2).stderr.decode())
 
     def test_an_exam_of_an_unknown_name_has_no_metric_and_one_that_names_its_dataset_has(self):
         exam = {"instructions": QUESTIONS[:1], "input": self.story, "outputs": ["A"], "evaluation": "exam"}

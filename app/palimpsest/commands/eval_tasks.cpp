@@ -19,6 +19,7 @@
 #include "app/palimpsest/shown_share.h"
 #include "app/palimpsest/table.h"
 #include "app/palimpsest/task_file.h"
+#include "app/palimpsest/task_turns.h"
 #include "engine/eval/mean_score.h"
 #include "engine/eval/task_prompt.h"
 #include "engine/eval/task_reading.h"
@@ -40,9 +41,6 @@ using engine::TaskText;
 using engine::TokenId;
 using nlohmann::ordered_json;
 using storage::model_json;
-
-// Templates that print the date get the same one every day, so that a measurement can be repeated and gone on with.
-constexpr std::chrono::sys_days date_in_templates = std::chrono::year(2026) / 1 / 1;
 
 struct AskedTask {
     ReadTask read;
@@ -180,10 +178,9 @@ public:
         if (!common_.pins.empty())
             throw Error(ErrorKind::Usage, ErrorCode::InvalidArguments, Text(Setting::Pin),
                         Text("the texts of the questions are different ones"), Text("leave it out"));
-        if (!template_.empty()) given_template(); // refused before the model is loaded
-        std::vector<ReadTask> read = read_files(console);
+        check_before_loading();
         const auto model = load_chosen_model(common_, console, 2); // the session and its copy for a question
-        const std::vector<AskedTask> tasks = tasks_with_tokens(std::move(read), *model, console);
+        const std::vector<AskedTask> tasks = read_tasks(*model, console);
         std::vector<PolicyScores> results;
         for (const PolicyAndBudget& setting : grid_.all(common_)) {
             for (const Asking& asking : askings(tasks))
@@ -199,49 +196,64 @@ public:
     }
 
 private:
-    std::vector<ReadTask> read_files(Console& console)
+    void check_before_loading() const
     {
+        if (!template_.empty()) given_template();
+        longest();
+        for (const std::string& file : files_)
+            check_task_file(file);
+    }
+
+    // The text of a line is dropped for its tokens before the next line is read.
+    std::vector<AskedTask> read_tasks(const engine::Model& model, Console& console)
+    {
+        const engine::ChatTemplate plain = task_turns(model, true), own = task_turns(model, is_plain_);
+        if (!own.warning().empty()) write_note(console, common_.events, own.warning());
         const auto metric = metric_.empty() ? std::nullopt : engine::task_metric(metric_);
-        std::vector<ReadTask> all;
+        std::vector<AskedTask> tasks;
         for (const std::string& file : files_) {
-            TaskFile read = read_task_file(file, lines_, metric, console);
-            std::ranges::move(read.tasks, std::back_inserter(all));
-            left_out_ += read.left_out;
-            if (read.left_out > 0)
+            const uint64_t left_out = read_task_file(file, lines_, metric, console, [&](ReadTask read) {
+                const engine::ChatTemplate& turns = read.task.defaults.is_plain ? plain : own;
+                tasks.push_back(with_tokens(std::move(read), *model.tokenizer(), turns));
+            });
+            left_out_ += left_out;
+            if (left_out > 0)
                 write_note(
                     console, common_.events,
                     Text("{0}: {1} questions have no metric that is computed here and are left out; choose one "
                          "with --metric",
-                         Text::escaped(file), format_count(read.left_out)));
+                         Text::escaped(file), format_count(left_out)));
         }
-        if (all.empty())
+        if (tasks.empty())
             throw Error(ErrorKind::Failed, ErrorCode::EmptyDocument, Text::escaped(files_[0]),
                         Text("it has no question that can be scored"),
                         Text("give lines of LongBench, L-Eval or RULER, or choose a --metric"));
-        return all;
+        return tasks;
     }
 
-    std::vector<AskedTask> tasks_with_tokens(std::vector<ReadTask> read, const engine::Model& model,
-                                             Console& console) const
+    AskedTask with_tokens(ReadTask read, const engine::Tokenizer& tokenizer,
+                          const engine::ChatTemplate& turns) const
     {
-        const engine::Tokenizer& tokenizer = storage::require_tokenizer(model);
-        const engine::Vocabulary& vocabulary = model.files().vocabulary;
-        const engine::ChatTemplate plain(vocabulary, tokenizer, {.date = date_in_templates, .plain = true});
-        const engine::ChatTemplate own(vocabulary, tokenizer, {.date = date_in_templates, .plain = is_plain_});
-        if (!own.warning().empty()) write_note(console, common_.events, own.warning());
-        std::optional<uint64_t> longest;
-        if (!longest_.empty()) longest = parse_length("--truncate-middle", longest_);
-        std::vector<AskedTask> tasks;
-        for (ReadTask& one : read) {
-            const engine::TaskDefaults defaults = one.task.defaults;
-            const auto with = template_.empty() ? engine::TaskTemplate{"", defaults.question} : given_template();
-            TaskText text = make_task_text(one.task, with, tokenizer, defaults.is_plain ? plain : own, longest);
-            one.task.context.clear(); // its tokens are enough
-            tasks.push_back({.read = std::move(one),
-                             .text = std::move(text),
-                             .max_tokens = max_tokens_ > 0 ? max_tokens_ : defaults.max_tokens});
-        }
-        return tasks;
+        const engine::TaskDefaults& defaults = read.task.defaults;
+        const auto with = template_.empty() ? engine::TaskTemplate{"", defaults.question} : given_template();
+        const auto is_asked = [](const engine::TaskQuestion& question) { return !question.input.empty(); };
+        if (!template_.empty() && std::ranges::any_of(read.task.questions, is_asked))
+            with.require_question(Text::verbatim("--template"));
+        const int32_t max_tokens = max_tokens_ > 0 ? max_tokens_ : defaults.max_tokens;
+        TaskText text = make_task_text(read.task, with, tokenizer, turns, longest());
+        read.task.context = {};
+        return {.read = std::move(read), .text = std::move(text), .max_tokens = max_tokens};
+    }
+
+    // Of --truncate-middle.
+    std::optional<uint64_t> longest() const
+    {
+        if (longest_.empty()) return std::nullopt;
+        const uint64_t longest = parse_length("--truncate-middle", longest_);
+        if (longest < 2)
+            throw Error(ErrorKind::Usage, ErrorCode::ValueNotPossible, Text::verbatim("--truncate-middle"),
+                        Text("'{0}' is not possible", longest_), Text("give 2 or more"));
+        return longest;
     }
 
     engine::TaskTemplate given_template() const

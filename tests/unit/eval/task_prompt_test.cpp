@@ -70,6 +70,10 @@ TEST_CASE("a template has the text once and the question behind it")
     CHECK(refusal_of_template("{context}{context}").find("more than once") != std::string::npos);
     CHECK(refusal_of_template("{input} {context}").find("stands before") != std::string::npos);
     CHECK(refusal_of_template("{context}") == "accepted");
+    CHECK_THROWS_AS(
+        TaskTemplate::parse("{context}", Text::verbatim("template")).require_question(Text::verbatim("template")),
+        Error);
+    CHECK_NOTHROW(made.require_question(Text::verbatim("template")));
 }
 
 TEST_CASE("text and question stand alone without a chat template and in a turn with one")
