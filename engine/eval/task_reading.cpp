@@ -7,17 +7,19 @@
 namespace palimpsest::engine {
 namespace {
 
-std::optional<TaskAnswer> generated_task_answer(Session& session, int32_t most, const std::stop_token& stop)
+std::optional<TaskAnswer> generated_task_answer(Session& session, int32_t most, const FeedOptions& options)
 {
     session.set_sampler({});
     const Tokenizer& tokenizer = *session.model().tokenizer();
     IncrementalDetokenizer detokenizer(tokenizer, false);
     TaskAnswer answer;
     const GenerateResult result = session.generate({.max_tokens = most,
-                                                    .stop = stop,
+                                                    .stop = options.stop,
                                                     .token =
                                                         [&](TokenId id) {
                                                             answer.text += detokenizer.push(id);
+                                                            if (options.progress)
+                                                                options.progress(session.telemetry());
                                                             return true;
                                                         },
                                                     .is_end = [&](TokenId id) { return tokenizer.is_end(id); }});
@@ -41,14 +43,21 @@ std::optional<std::vector<TaskAnswer>> read_and_answer(Session& session, std::sp
     if (!session.feed(context, options)) return std::nullopt;
     if (protocol != Protocol::QuestionLast && !session.finish(options)) return std::nullopt;
     if (is_steered) session.set_question_ids({});
-    const FeedOptions without_report{.stop = options.stop, .progress = {}, .loss = {}};
+    uint64_t before = 0; // tokens of earlier questions and their answers
+    FeedOptions of_question{.stop = options.stop, .progress = {}, .loss = {}};
+    if (options.progress)
+        of_question.progress = [&](Telemetry now) {
+            now.tokens_seen += before;
+            options.progress(now);
+        };
     std::vector<TaskAnswer> answers;
     for (size_t i = 0; i < questions.size(); ++i) {
         const auto copy = i + 1 < questions.size() ? session.fork() : nullptr;
         Session& asked = copy ? *copy : session;
-        if (!asked.feed(questions[i], without_report) || !asked.finish(without_report)) return std::nullopt;
-        auto answer = generated_task_answer(asked, most, options.stop);
+        if (!asked.feed(questions[i], of_question) || !asked.finish(of_question)) return std::nullopt;
+        auto answer = generated_task_answer(asked, most, of_question);
         if (!answer) return std::nullopt;
+        before += questions[i].size() + static_cast<uint64_t>(most);
         answers.push_back(std::move(*answer));
     }
     return answers;

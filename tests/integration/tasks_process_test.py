@@ -187,6 +187,23 @@ class TasksTest(ProgramTest):
         named = self.run_command("eval", "tasks", "-", *SMALL, *SHORT, "--budgets", "64", "--json", stdin=json.dumps({**exam, "dataset": "tpo"}).encode())
         self.assertEqual([t["metric"] for t in json.loads(named.stdout)["tasks"]], ["option"])
 
+    def test_scores_of_several_files_stand_apart(self):
+        files = [self.lines(name, self.longbench()) for name in ("first.jsonl", "second.jsonl")]
+        arguments = [*SHORT, "--budgets", "64"]
+        scores = self.document("eval", "tasks", *files, *SMALL, *arguments)["results"][0]["scores"]
+        self.assertEqual([(s["file"], s["dataset"], s["asked"]) for s in scores], [(file, "hotpotqa", 1) for file in files])
+        shown = self.run_command("eval", "tasks", *files, *SMALL, *arguments).stdout.decode()
+        self.assertEqual([line.split()[1] for line in shown.splitlines() if ".jsonl" in line], ["hotpotqa"] * 2)
+
+    def test_progress_counts_questions_and_answers(self):
+        file = self.lines("leval.jsonl", {"instructions": QUESTIONS, "input": self.story, "outputs": ["x", "y"], "evaluation": "f1"})
+        events = self.run_command("eval", "tasks", file, *SMALL, "--max-tokens", "200", "--budgets", "64", "--events", "--json").stderr.decode()
+        read = [event for event in map(json.loads, filter(None, events.splitlines())) if event.get("event") == "progress"]
+        self.assertTrue(read)
+        tokens = [event["tokens_seen"] for event in read]
+        self.assertEqual(tokens, sorted(tokens))
+        self.assertGreater(read[-1]["tokens_total"], 400 + 120)
+
     def test_writing_questions_ends_with_its_reader_with_a_full_disk_and_when_stopped(self):
         arguments = ["eval", "ruler", "--model", MODEL, "--task", "vt", "--length", "800", "--samples", "100000"]
         stopped = self.start(*arguments)

@@ -83,6 +83,14 @@ struct Asking {
     {
         return task->text.context.size() + longest_question() + static_cast<uint64_t>(task->max_tokens);
     }
+    // Of all the questions, and of answers as long as they may be.
+    uint64_t most_tokens() const
+    {
+        uint64_t tokens = task->text.context.size() + count * static_cast<uint64_t>(task->max_tokens);
+        for (const std::vector<TokenId>& question : questions())
+            tokens += question.size();
+        return tokens;
+    }
     // Equal for equal texts, questions and lengths of answers.
     std::string key() const
     {
@@ -100,7 +108,7 @@ struct Asking {
 };
 
 struct DatasetScore {
-    std::string dataset;
+    std::string file, dataset;
     TaskMetric metric;
     MeanScore score{};
     uint64_t too_long = 0; // questions about texts that the policy's lists cannot hold
@@ -114,8 +122,11 @@ struct PolicyScores {
     DatasetScore& of(const AskedTask& task)
     {
         for (DatasetScore& known : datasets)
-            if (known.dataset == task.line().dataset && known.metric == task.metric()) return known;
-        return datasets.emplace_back(DatasetScore{.dataset = task.line().dataset, .metric = task.metric()});
+            if (known.file == task.read.file && known.dataset == task.line().dataset &&
+                known.metric == task.metric())
+                return known;
+        return datasets.emplace_back(
+            DatasetScore{.file = task.read.file, .dataset = task.line().dataset, .metric = task.metric()});
     }
 };
 
@@ -295,12 +306,12 @@ private:
         const std::vector<Asking> all = askings(tasks);
         uint64_t tokens = 0;
         for (const Asking& asking : all)
-            tokens += asking.task->text.context.size();
+            tokens += asking.most_tokens();
         LongMeasurement measurement(console, common_.events, "tasks", tokens * results.size(), journal);
         for (PolicyScores& result : results)
             for (const Asking& asking : all) {
                 const std::string key = result.setting.policy + "|" + result.setting.budget + "|" + asking.key();
-                add(measurement.part(key, asking.task->text.context.size(),
+                add(measurement.part(key, asking.most_tokens(),
                                      [&](const LongMeasurement::Report& report) {
                                          return read(model, asking, result.setting, report, console.stop);
                                      }),
@@ -378,8 +389,10 @@ private:
         for (const PolicyScores& result : results) {
             console.out << '\n' << setting_name(result.setting, wording) << '\n';
             Table table;
-            table.add({wording.of(Text("dataset")), wording.of(Text("metric")), wording.of(Text("questions")),
-                       wording.of(Text("score")), ""});
+            std::vector<std::string> heading = {wording.of(Text("dataset")), wording.of(Text("metric")),
+                                                wording.of(Text("questions")), wording.of(Text("score")), ""};
+            if (files_.size() > 1) heading.insert(heading.begin(), wording.of(Text("file")));
+            table.add(std::move(heading));
             for (const DatasetScore& dataset : result.datasets)
                 table.add(row(dataset, wording));
             table.write_columns(console);
@@ -391,13 +404,16 @@ private:
         }
     }
 
-    static std::vector<std::string> row(const DatasetScore& dataset, const CommandWording& wording)
+    std::vector<std::string> row(const DatasetScore& dataset, const CommandWording& wording) const
     {
         const auto [low, high] = dataset.score.interval();
         const bool is_scored = dataset.score.count() > 0;
-        return {dataset.dataset, name_of(dataset.metric), format_count(dataset.score.count()),
-                is_scored ? three_digits(dataset.score.mean()) : std::string("n/a"),
-                is_scored ? wording.of(Text("{0} to {1}", three_digits(low), three_digits(high))) : std::string()};
+        std::vector<std::string> cells = {
+            dataset.dataset, name_of(dataset.metric), format_count(dataset.score.count()),
+            is_scored ? three_digits(dataset.score.mean()) : std::string("n/a"),
+            is_scored ? wording.of(Text("{0} to {1}", three_digits(low), three_digits(high))) : std::string()};
+        if (files_.size() > 1) cells.insert(cells.begin(), row_text(dataset.file));
+        return cells;
     }
 
     static void write_cut(const std::vector<AskedTask>& tasks, Console& console)
@@ -443,7 +459,8 @@ private:
     {
         const auto [low, high] = dataset.score.interval();
         const bool is_scored = dataset.score.count() > 0;
-        return {{"dataset", dataset.dataset},
+        return {{"file", dataset.file},
+                {"dataset", dataset.dataset},
                 {"metric", name_of(dataset.metric)},
                 {"asked", dataset.score.count()},
                 {"too_long", dataset.too_long},
