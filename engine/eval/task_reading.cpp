@@ -18,7 +18,7 @@ std::optional<TaskAnswer> generated_task_answer(Session& session, int32_t most, 
                                                     .token =
                                                         [&](TokenId id) {
                                                             answer.text += detokenizer.push(id);
-                                                            if (options.progress)
+                                                            if (++answer.tokens % 16 == 0 && options.progress)
                                                                 options.progress(session.telemetry());
                                                             return true;
                                                         },
