@@ -1,5 +1,7 @@
 #include "app/palimpsest/long_measurement.h"
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/measuring.h"
 #include "engine/session/arithmetic.h"
 #include "engine/session/session_setup.h"
@@ -8,6 +10,14 @@
 #include "storage/session/session_report.h"
 
 namespace palimpsest::app {
+
+void add_measurement_options(CLI::App& command, CommonOptions& common, std::string& journal)
+{
+    add_journal_option(command, journal);
+    add_backend_options(command, common);
+    command.add_flag("--json", common.json, "print one JSON document");
+    add_events_option(command, common);
+}
 
 nlohmann::ordered_json measurement_of(const std::string& eval, const engine::Model& model,
                                       const CommonOptions& options)

@@ -14,6 +14,10 @@
 
 namespace palimpsest::app {
 
+// Adds what every measurement has: --journal, the options of model and backend, --json and --events. The arguments
+// must outlive the command.
+void add_measurement_options(CLI::App& command, CommonOptions& common, std::string& journal);
+
 // The settings that every measurement stores at the head of its journal: the version of the program, the model, its
 // arithmetic, and the options of the cache except policy and budget, which are part of each result's key.
 nlohmann::ordered_json measurement_of(const std::string& eval, const engine::Model& model,

@@ -98,11 +98,8 @@ public:
             ->capture_default_str()
             ->check(CLI::Range(0, 10000));
         command_->add_option("--seed", seed_, "chooses the sentences and numbers")->capture_default_str();
-        add_journal_option(*command_, journal_);
-        add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
-        command_->add_flag("--json", common_.json, "print one JSON document");
-        add_events_option(*command_, common_);
+        add_measurement_options(*command_, common_, journal_);
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }

@@ -85,10 +85,7 @@ public:
         command_->add_option("--pieces", pieces_, "pieces of each document, spread over it without overlap")
             ->capture_default_str()
             ->check(CLI::Range(1, 100000));
-        add_journal_option(*command_, journal_);
-        add_backend_options(*command_, common_);
-        command_->add_flag("--json", common_.json, "print one JSON document");
-        add_events_option(*command_, common_);
+        add_measurement_options(*command_, common_, journal_);
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }

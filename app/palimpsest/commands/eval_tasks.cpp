@@ -174,11 +174,8 @@ public:
         command_->add_option("--protocol", protocol_, "when the question is known: blind, steered or question-last")
             ->capture_default_str()
             ->check(CLI::IsMember({"blind", "steered", "question-last"}));
-        add_journal_option(*command_, journal_);
-        add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
-        command_->add_flag("--json", common_.json, "print one JSON document");
-        add_events_option(*command_, common_);
+        add_measurement_options(*command_, common_, journal_);
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }
