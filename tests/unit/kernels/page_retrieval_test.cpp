@@ -141,10 +141,10 @@ void read_what_was_chosen(const TestBackend& on, const Case& c)
 {
     const Input in = peaked(c);
     const auto backend = on.open();
-    const Output before = attend(*backend, c, in, 1);
+    Output before = attend(*backend, c, in, 1);
     const ReferenceAttention expected = reference(c, in, before);
     if (expected.margin < 1e-4) return;
-    const Output after = attend(*backend, c, in, 1, [&](KvFixture& kv) {
+    Output after = attend(*backend, c, in, 1, [&](KvFixture& kv) {
         const auto page = static_cast<size_t>(c.retrieval.pages.page);
         for (size_t head = 0; head < expected.pages.size(); ++head) {
             const auto& pages = expected.pages[head];
@@ -157,6 +157,7 @@ void read_what_was_chosen(const TestBackend& on, const Case& c)
             kv.fill(head, rows, false);
         }
     });
+    before.key_similarities = after.key_similarities = {}; // of all keys, selected or not
     CAPTURE(c, on);
     REQUIRE(same_bits(before, after));
 }

@@ -153,6 +153,34 @@ TEST_CASE("lists that share a pool give the same bits as lists that do not, and 
     }
 }
 
+TEST_CASE("a copy has the rows of separate lists that decoding has scattered over more pages than they need")
+{
+    const auto model = load_random({.context = 2048});
+    const auto pages = [](int64_t rows) { return (rows + kernels::page_rows - 1) / kernels::page_rows; };
+    Stream stream(*model, false, int64_t{layers} * kv_heads * limit, 5);
+    for (uint64_t i = 0; i < 8; ++i)
+        stream.prefill(random_text(staged, i));
+    std::vector<int32_t> longest(stream.cache.used().begin(), stream.cache.used().end());
+    int scattered = 0; // copies of lists that need fewer pages than they had at their longest
+    for (const TokenId token : random_text(40)) {
+        stream.decode(token);
+        KvCache copy = stream.cache.clone();
+        REQUIRE(copy.consistent());
+        for (int32_t l = 0; l < layers; ++l)
+            for (int32_t h = 0; h < kv_heads; ++h) {
+                std::vector<std::byte> keys[2], values[2];
+                stream.cache.read(l, h, keys[0], values[0]);
+                copy.read(l, h, keys[1], values[1]);
+                REQUIRE(keys[0] == keys[1]);
+                REQUIRE(values[0] == values[1]);
+                int32_t& most = longest[stream.cache.shape().list_at(l, h)];
+                scattered += pages(stream.cache.used(l, h)) < pages(most) ? 1 : 0;
+                most = std::max(most, stream.cache.used(l, h));
+            }
+    }
+    CHECK(scattered > 0);
+}
+
 TEST_CASE("a shared pool has the pages of the total of its lists and no more")
 {
     const auto model = load_random({.context = 2048});
