@@ -418,6 +418,9 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& policy_sett
           "renormalise=true,window=8", "representative=first,window=8", "representative=last,window=4",
           "representative=max,recent=8", "representative=avg,recent=8,sinks=2",
           "representative=avg,average=rotated", "budget=pyramid,window=8", "heads=ada,window=8,budget=auto"}},
+        {"chunkkv",
+         {"", "window=8,block=4", "window=8,block=4,score=sum", "window=1,recent=6,block=1,sinks=2",
+          "block=7,score=sum,recent=8", "budget=pyramid,window=8", "heads=ada,window=8,budget=auto"}},
         {"refreekv",
          {"", "sinks=0,recent=4", "sinks=9,recent=12", "threshold=0.1", "threshold=0.3,rows=5", "rows=5%",
           "rows=0.5%,full_layers=0", "full_layers=7", "ranking=score", "ranking=score,rows=8,threshold=0.2",
@@ -501,7 +504,7 @@ TEST_CASE("policies: with pins all policies agree with the slow references")
         DYNAMIC_SECTION(name << ", chunk " << chunk)
         {
             const bool needs_less = name == "snapkv" || name == "cake" || name == "adakv" || name == "hbw-kv" ||
-                                    name == "twilight-evict";
+                                    name == "chunkkv" || name == "twilight-evict";
             const Replayed setting{.policy = needs_less ? name + ":window=8" : name,
                                    .chunk = chunk,
                                    .budget = 64,

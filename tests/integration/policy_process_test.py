@@ -12,7 +12,7 @@ CONTEXT = 256  # of the fixture model
 KEEPS_ALL = ("full", "quest", "twilight")
 UNSCORED = ("full", "quest", "twilight", "streaming", "lacache", "random", "knorm", "keydiff")
 RAGGED = ("pyramidkv", "adakv", "cake:window=16", "refreekv:full_layers=0,threshold=0.2", "twilight-evict", "treekv:budget=pyramid", "snapkv:heads=ada")
-CHOOSES = ("h2o", "tova", "snapkv", "treekv", "treekv-log", "hbw-kv", "adakv")  # support budget=auto
+CHOOSES = ("h2o", "tova", "snapkv", "treekv", "treekv-log", "hbw-kv", "chunkkv", "adakv")  # support budget=auto
 LAYERS, HEADS, BUDGET, CHUNK = 2, 2, 64, 16
 
 

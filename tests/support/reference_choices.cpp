@@ -17,13 +17,15 @@ struct Block {
     int size() const { return last - first; }
 };
 
-std::vector<Block> cut_into_blocks(const std::vector<double>& score, int size)
+std::vector<Block> cut_into_blocks(const ReferenceSettings& settings, const std::vector<double>& score)
 {
     std::vector<Block> blocks;
     const int n = static_cast<int>(score.size());
-    for (int first = 0; first < n; first += size) {
-        Block block{.first = first, .last = std::min(n, first + size)};
-        block.score = std::accumulate(score.begin() + block.first, score.begin() + block.last, 0.0) / block.size();
+    for (int first = 0; first < n; first += settings.block) {
+        Block block{.first = first, .last = std::min(n, first + settings.block)};
+        for (int j = block.first; j < block.last; ++j)
+            block.score += score[static_cast<size_t>(j)];
+        if (!settings.sums_blocks) block.score /= block.size();
         blocks.push_back(block);
     }
     return blocks;
@@ -116,7 +118,7 @@ std::vector<int> choose_blocks(const ReferenceSettings& settings, const std::vec
         std::iota(chosen.begin(), chosen.end(), 0);
         return chosen;
     }
-    std::vector<Block> blocks = cut_into_blocks(score, settings.block);
+    std::vector<Block> blocks = cut_into_blocks(settings, score);
     const int count = static_cast<int>(blocks.size()), quota = slots / settings.block;
     const int rounds = static_cast<int>(settings.rounds.size());
     for (int r = 0; r < rounds; ++r) {

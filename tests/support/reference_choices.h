@@ -17,7 +17,7 @@ uint64_t random_place(uint64_t seed, int layer, int head, uint32_t stream);
 std::vector<int> choose_randomly(uint64_t seed, int layer, int head, const std::vector<uint32_t>& streams,
                                  int slots);
 
-// hbw-kv, blocks in groups. Chooses exactly min(slots, candidates).
+// hbw-kv and chunkkv, blocks in groups. Chooses exactly min(slots, candidates).
 std::vector<int> choose_blocks(const ReferenceSettings& settings, const std::vector<double>& score, int slots);
 
 // hbw-kv, one representative per block: of [first, last), only `stays` is kept.

@@ -268,7 +268,7 @@ std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shap
 
 std::vector<int> ReferencePolicy::choose(const std::vector<double>& candidates, int slots, int layer, int head)
 {
-    if (settings_.name != "hbw-kv") return top_k(candidates, slots);
+    if (settings_.name != "hbw-kv" && settings_.name != "chunkkv") return top_k(candidates, slots);
     if (settings_.representative == "none" || static_cast<int>(candidates.size()) <= slots)
         return choose_blocks(settings_, candidates, slots);
     std::vector<int> chosen;

@@ -7,7 +7,7 @@
 //  - n_l of an observed allocation is the length of the layer's longest list.
 //  - A layer mean is by rank; ranks beyond a head's list count as 0.
 //  - budget=auto orders every list by its own pooled scores, and gives all lists of the layer the same length.
-//  - heads=ada compares entries of hbw-kv, not blocks.
+//  - heads=ada compares entries of hbw-kv and chunkkv, not blocks.
 //  - A tree without slots (m = 0) evicts the tokens that are no longer recent. A cursor at the end of its region
 //    restarts when it is next needed, unless the region has grown by then.
 //  - With omega = infinity, chunks of at least 8 tokens refresh an observed allocation, using all their rows.

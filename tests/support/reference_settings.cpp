@@ -175,6 +175,11 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
         to.tau2 = keys.real("tau2", 1);
     } else if (to.name == "adakv") {
         read_window(to, keys, 32, 7, "max");
+    } else if (to.name == "chunkkv") {
+        read_window(to, keys, 32, 1, "none");
+        to.block = keys.whole("block", 10);
+        to.rounds = {1};
+        to.sums_blocks = keys.text("score", "mean") == "sum";
     } else if (to.name == "knorm") {
         to.s = keys.whole("sinks", 0);
         to.w = keys.whole("recent", 0);

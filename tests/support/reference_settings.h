@@ -52,7 +52,8 @@ struct ReferenceSettings {
     int height = 0, unit = 16;              // of trees; height 0: no limit
     int step = 1, tile = 1, tile_keeps = 1; // lacache: step, T, K
     std::string pattern = "stacked", survivors = "offsets";
-    int block = 1; // hbw-kv
+    int block = 1;            // hbw-kv, chunkkv
+    bool sums_blocks = false; // chunkkv: a block is scored by the sum of its entries, not their mean
     std::vector<int> rounds = {1, 8};
     std::string representative = "none";
     int full_layers = 2; // refreekv

@@ -43,6 +43,7 @@ NamedPolicy hbw_kv_policy();
 NamedPolicy refreekv_policy();
 NamedPolicy cake_policy();
 NamedPolicy adakv_policy();
+NamedPolicy chunkkv_policy();
 NamedPolicy knorm_policy();
 NamedPolicy keydiff_policy();
 NamedPolicy quest_policy();

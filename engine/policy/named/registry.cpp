@@ -17,13 +17,13 @@ constexpr int32_t budget_limit = 1 << 30;
 const std::vector<NamedPolicy>& named_policies()
 {
     static const std::vector<NamedPolicy> all = [] {
-        std::vector<NamedPolicy> named = {full_policy(),       streaming_policy(),    random_policy(),
-                                          h2o_policy(),        scissorhands_policy(), tova_policy(),
-                                          snapkv_policy(),     pyramidkv_policy(),    treekv_policy(),
-                                          treekv_log_policy(), treekv_block_policy(), lacache_policy(),
-                                          hbw_kv_policy(),     refreekv_policy(),     cake_policy(),
-                                          adakv_policy(),      knorm_policy(),        keydiff_policy(),
-                                          quest_policy(),      twilight_policy(),     twilight_evict_policy()};
+        std::vector<NamedPolicy> named = {
+            full_policy(),         streaming_policy(),     random_policy(),       h2o_policy(),
+            scissorhands_policy(), tova_policy(),          snapkv_policy(),       pyramidkv_policy(),
+            treekv_policy(),       treekv_log_policy(),    treekv_block_policy(), lacache_policy(),
+            hbw_kv_policy(),       refreekv_policy(),      cake_policy(),         adakv_policy(),
+            chunkkv_policy(),      knorm_policy(),         keydiff_policy(),      quest_policy(),
+            twilight_policy(),     twilight_evict_policy()};
         for (auto& policy : named)
             policy.info.parameters.push_back(schedule_info());
         return named;

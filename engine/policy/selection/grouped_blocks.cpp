@@ -18,7 +18,8 @@ void GroupedBlocks::cut_blocks(const ListCut& list)
     for (uint32_t first = 0; first < list.candidates(); first += block_) {
         const uint32_t size = std::min(block_, list.candidates() - first);
         const auto scores = list.shaped.subspan(list.first() + first, size);
-        blocks_.scores.push_back(std::accumulate(scores.begin(), scores.end(), 0.0) / size);
+        const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
+        blocks_.scores.push_back(score_ == BlockScore::Sum ? sum : sum / size);
     }
     blocks_.taken.assign(blocks_.scores.size(), false);
 }

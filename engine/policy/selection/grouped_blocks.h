@@ -1,17 +1,21 @@
 // Keeps whole blocks, chosen in rounds: the best of all blocks, and the best in each of several stretches of the
-// list (HBW-KV, section 3; docs/policies-spec.md, hbw-kv).
+// list (HBW-KV, section 3, and ChunkKV, algorithm 1; docs/policies-spec.md, blocks in rounds).
 #pragma once
 
 #include "engine/policy/selection/selection.h"
 
 namespace palimpsest::engine {
 
+// What a block is compared by: the mean or the sum of the scores of its entries. Only a last block that is shorter
+// makes a difference.
+enum class BlockScore : uint8_t { Mean, Sum };
+
 class GroupedBlocks final : public StatelessSelection<GroupedBlocks> {
 public:
     // `block`: entries per block; rounds[r]: number of stretches (groups of blocks) that round r divides the list
     // into. REQUIRES: all at least 1.
-    GroupedBlocks(int32_t block, std::vector<int32_t> rounds)
-        : block_(static_cast<uint32_t>(block)), rounds_(std::move(rounds))
+    GroupedBlocks(int32_t block, std::vector<int32_t> rounds, BlockScore score = BlockScore::Mean)
+        : block_(static_cast<uint32_t>(block)), rounds_(std::move(rounds)), score_(score)
     {
     }
 
@@ -35,6 +39,7 @@ private:
 
     uint32_t block_;
     std::vector<int32_t> rounds_;
+    BlockScore score_;
     Blocks blocks_;
 };
 

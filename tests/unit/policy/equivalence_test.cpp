@@ -130,11 +130,12 @@ TEST_CASE("policies: schedule=once evicts when the reading ends, as the referenc
     for (const std::string& policy : evicting_policies()) {
         DYNAMIC_SECTION(policy)
         {
-            const std::string spec = policy + ":schedule=once" +
-                                     (policy == "cake" || policy == "adakv" || policy == "snapkv" ||
-                                              policy == "hbw-kv" || policy == "twilight-evict"
-                                          ? ",window=8"
-                                          : "");
+            const std::string spec =
+                policy + ":schedule=once" +
+                (policy == "cake" || policy == "adakv" || policy == "snapkv" || policy == "hbw-kv" ||
+                         policy == "twilight-evict" || policy == "chunkkv"
+                     ? ",window=8"
+                     : "");
             const SyntheticSignals signals{.score = growing_scores(7, 1 << 20), .seed = 7};
             PolicyStream fast(spec, shape, signals);
             SlowStream slow(spec, shape, signals);

@@ -127,6 +127,7 @@ const std::map<std::string, Planning>& planning_policies()
         {"random", Planning::Never},
         {"adakv", Planning::Never},
         {"cake", Planning::Never},
+        {"chunkkv", Planning::Never},
         {"hbw-kv", Planning::Never},
         {"refreekv", Planning::Never},
         {"twilight-evict", Planning::Never},

@@ -363,6 +363,19 @@ TEMPLATE_TEST_CASE("examples: hbw-kv's two rounds", "", PolicyStream, SlowStream
     CHECK(kept_of<TestType>("hbw-kv:window=1,block=1,rounds=1", 4, scores) == Tokens{0, 1, 6, 16});
 }
 
+TEMPLATE_TEST_CASE("examples: chunkkv keeps the best blocks", "", PolicyStream, SlowStream)
+{
+    // Blocks {0 1} {2 3} {4 5} {6}; the newest token is the window.
+    const std::vector<double> scores = {.1, .5, .2, .2, .5, 0, .4, 0};
+    const auto kept = [&](const std::string& keys, int budget) {
+        return kept_of<TestType>("chunkkv:window=1,block=2" + keys, budget, scores);
+    };
+    CHECK(kept("", 5) == Tokens{0, 1, 4, 6, 7}); // the short block, {0 1}, and the best single token
+    CHECK(kept("", 3) == Tokens{1, 6, 7});
+    CHECK(kept(",score=sum", 5) == Tokens{0, 1, 4, 5, 7});
+    CHECK(kept(",score=sum", 3) == Tokens{0, 1, 7});
+}
+
 TEMPLATE_TEST_CASE("examples: hbw-kv's representatives", "", PolicyStream, SlowStream)
 {
     // Seven candidates in three blocks: [0, 2), [2, 4), [4, 7); the newest token is the window.

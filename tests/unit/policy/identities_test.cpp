@@ -48,6 +48,9 @@ TEST_CASE("policies: some settings of different policies are equal")
     };
     const std::vector<Pair> pairs = {
         {"hbw-kv:block=1,rounds=1,window=8", "snapkv:pooling=none,window=8"},
+        {"chunkkv:block=1,window=8", "snapkv:pooling=none,window=8"},
+        {"chunkkv:block=3,window=8", "hbw-kv:block=3,rounds=1,window=8"},
+        {"chunkkv:block=1,score=sum,window=8", "chunkkv:block=1,window=8"},
         {"pyramidkv:beta=1", "snapkv:window=8,kernel=7,pooling=max"},
         {"pyramidkv:beta=1,allocation=geometric", "snapkv:window=8,kernel=7,pooling=max"},
         {"pyramidkv:allocation=exponential", "snapkv:window=8,kernel=7,pooling=max,budget=pyramid,"
@@ -136,6 +139,7 @@ TEST_CASE("policies: a budget as large as the stream keeps every token")
                                    "lacache:survivors=score",
                                    "hbw-kv",
                                    "hbw-kv:representative=avg",
+                                   "chunkkv",
                                    "cake",
                                    "adakv",
                                    "adakv:floor=0",

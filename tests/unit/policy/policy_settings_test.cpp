@@ -101,6 +101,8 @@ const std::vector<Refusal> refusals = {
     {"scissorhands:budget=auto", ErrorCode::InvalidPolicyParameter,
      "budget=auto is not one of its values; use uniform, pyramid"},
     {"scissorhands:threshold=0.1", ErrorCode::UnknownPolicyParameter, "has no parameter 'threshold'"},
+    {"chunkkv:rounds=8", ErrorCode::UnknownPolicyParameter, "has no parameter 'rounds'"},
+    {"chunkkv:block=0", ErrorCode::InvalidPolicyParameter, "block=0 is not"},
     {"keydiff:heads=ada", ErrorCode::UnknownPolicyParameter, "has no parameter 'heads'"},
     {"knorm:budget=auto", ErrorCode::UnknownPolicyParameter, "has no parameter 'budget'"},
     {"tova:heads=ada", ErrorCode::UnknownPolicyParameter, "has no parameter 'heads'"},
@@ -159,6 +161,8 @@ TEST_CASE("policies: the resolved policy names all defaults")
           "treekv:budget=uniform,heads=uniform,height=none,recent=0,rule=score,schedule=chunk,score=mean,sinks=40");
     CHECK(resolved("treekv-log:sinks=07") ==
           "treekv-log:budget=uniform,heads=uniform,recent=25,rule=score,schedule=chunk,score=mean,sinks=7");
+    CHECK(resolved("chunkkv") ==
+          "chunkkv:block=10,budget=uniform,heads=uniform,recent=32,schedule=chunk,score=mean,sinks=0,window=32");
     CHECK(resolved("keydiff") == "keydiff:recent=0,schedule=chunk,sinks=0");
     CHECK(resolved("knorm") == "knorm:recent=0,schedule=chunk,sinks=0");
     CHECK(resolved("random") == "random:recent=28,schedule=chunk,seed=0,sinks=4");
@@ -191,6 +195,7 @@ TEST_CASE("policies: settings determine signals and list budgets")
     CHECK(needs("pyramidkv") == 8);
     CHECK(needs("treekv-block:unit=8") == 8);
     CHECK(needs("hbw-kv") == 32);
+    CHECK(needs("chunkkv") == 32);
     CHECK(needs("refreekv:rows=3") == 3);
     CHECK(needs("quest") == SignalNeeds::none);
     CHECK(needs("knorm") == SignalNeeds::all);
@@ -256,7 +261,7 @@ TEST_CASE("policies: every wrong setting is refused with its own message")
 
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
-    REQUIRE(policies().size() == 21);
+    REQUIRE(policies().size() == 22);
     // Keys that have an effect only together with another setting.
     const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
                                                "mask_sinks", "floor", "average"};

@@ -184,9 +184,9 @@ uint32_t draws(uint32_t usual)
 const std::vector<std::string>& evicting_policies()
 {
     static const std::vector<std::string> names = {
-        "full",      "streaming", "random",     "h2o",          "scissorhands",  "tova",   "snapkv",
-        "pyramidkv", "treekv",    "treekv-log", "treekv-block", "lacache",       "hbw-kv", "refreekv",
-        "cake",      "adakv",     "knorm",      "keydiff",      "twilight-evict"};
+        "full",      "streaming", "random",     "h2o",          "scissorhands", "tova",          "snapkv",
+        "pyramidkv", "treekv",    "treekv-log", "treekv-block", "lacache",      "hbw-kv",        "refreekv",
+        "cake",      "adakv",     "chunkkv",    "knorm",        "keydiff",      "twilight-evict"};
     return names;
 }
 
@@ -226,6 +226,11 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
         add_ladder(dice, spec, shape.layers, budget);
     } else if (policy == "hbw-kv") {
         add_hierarchy(dice, spec, budget);
+        add_crossings(dice, spec, true, true, true);
+    } else if (policy == "chunkkv") {
+        add_window(dice, spec, budget);
+        spec.maybe("block", {"1", "2", "3", "7", "10"});
+        spec.maybe("score", {"mean", "sum"});
         add_crossings(dice, spec, true, true, true);
     } else if (policy == "refreekv") {
         add_norm(dice, spec, budget, shape.layers);

@@ -155,6 +155,14 @@ TEST_CASE("reference: hbw-kv fills the slots that its rounds leave")
     CHECK(choose_blocks(settings_of("hbw-kv:block=3,rounds=1", 1, 64), score, 5) == Ranks{1, 3, 4, 5, 6});
 }
 
+TEST_CASE("reference: chunkkv's short block counts for less by its sum")
+{
+    // Blocks of two: {0 1} .3, {2 3} .2, {4 5} .25, {6} .4; their sums are .6, .4, .5, .4.
+    const Scores score = {.1, .5, .2, .2, .5, 0, .4};
+    CHECK(choose_blocks(settings_of("chunkkv:block=2", 1, 64), score, 4) == Ranks{0, 1, 4, 6});
+    CHECK(choose_blocks(settings_of("chunkkv:block=2,score=sum", 1, 64), score, 4) == Ranks{0, 1, 4, 5});
+}
+
 TEST_CASE("reference: hbw-kv's representatives")
 {
     // Seven candidates in three blocks: [0, 2), [2, 4), [4, 7).
