@@ -31,7 +31,7 @@ engine::SessionOptions options_to_measure(const CommonOptions& common, const eng
 // The budget of a session, as documents name it: tokens, or null without one.
 nlohmann::ordered_json budget_json(const engine::Session& session);
 
-// What to throw where a model's numbers for a document are not finite.
+// The error for a document for which the model's attention is not a finite number.
 Error not_finite(const engine::Model& model, const std::string& document);
 
 class LongMeasurement {

@@ -6,8 +6,9 @@
 
 namespace palimpsest::app {
 
-// The same ones every day, so that a measurement can be repeated and gone on with. The model must outlive them.
-// Throws Error if the model has no tokenizer.
+// The chat template of benchmark questions. Its date is fixed, so that its text is the same on every day and
+// a measurement can be repeated or continued. The model must outlive it. Throws Error if the model has no
+// tokenizer.
 engine::ChatTemplate task_turns(const engine::Model& model, bool is_plain);
 
 } // namespace palimpsest::app

@@ -1,5 +1,5 @@
-// What the tokens at some places of a text attend to when nothing is evicted: what a policy's lists are compared
-// with (attention_recall.h).
+// Measures the attention of tokens at some places of a text when nothing is evicted. attention_recall.h compares
+// the lists of a policy with it.
 #pragma once
 
 #include <cstdint>

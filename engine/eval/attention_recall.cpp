@@ -21,7 +21,7 @@ double sum_of_largest(std::span<const float> numbers, size_t count)
     return sum_of_all({parted.begin(), end});
 }
 
-// What one list holds of the attention that its tokens receive in a probe.
+// The share of a probe's attention that falls on the tokens which one list holds.
 class ListRecall {
 public:
     ListRecall(std::span<const float> received, uint64_t tokens)

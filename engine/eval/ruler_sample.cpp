@@ -58,7 +58,7 @@ private:
         return word;
     }
 
-    // Of three syllables, or of more where most of these words are taken.
+    // Makes a word of three syllables, or of more once most words of three syllables are in use.
     std::string new_word()
     {
         constexpr size_t syllables = 3, draws = 20;

@@ -40,7 +40,7 @@ struct TaskLine {
 // "validation" and "test", as RULER names them.
 std::string dataset_of_file(const std::string& file);
 
-// Of RULER's form. nullopt: `input` has no text before its last line, which is the question.
+// Makes a question from a line in RULER's form. nullopt: `input` has no text before its last line, the question.
 std::optional<TaskLine> ruler_line(std::string dataset, std::string input, std::string answer_prefix,
                                    std::vector<std::string> answers);
 

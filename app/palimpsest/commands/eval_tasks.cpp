@@ -83,7 +83,7 @@ struct Asking {
     {
         return task->text.context.size() + longest_question() + static_cast<uint64_t>(task->max_tokens);
     }
-    // Of all the questions, and of answers as long as they may be.
+    // The tokens of all questions, and of all answers if each has its full max_tokens.
     uint64_t most_tokens() const
     {
         uint64_t tokens = task->text.context.size() + count * static_cast<uint64_t>(task->max_tokens);
@@ -253,7 +253,7 @@ private:
         return {.read = std::move(read), .text = std::move(text), .max_tokens = max_tokens};
     }
 
-    // Of --truncate-middle.
+    // The longest text that is not cut (--truncate-middle), in tokens; nullopt: no text is cut.
     std::optional<uint64_t> longest() const
     {
         if (longest_.empty()) return std::nullopt;
@@ -269,7 +269,7 @@ private:
         return engine::TaskTemplate::parse(template_, Text::verbatim("--template"));
     }
 
-    // What the answers depend on beside their texts. A journal with other settings is refused.
+    // The settings that change answers. A journal with other settings is refused.
     ordered_json measurement(const engine::Model& model) const
     {
         ordered_json all = measurement_of("tasks", model, common_);

@@ -22,7 +22,7 @@ std::string without_punctuation(std::string_view text)
     return left;
 }
 
-// What a regular expression of Python takes for a letter of a word (\w).
+// True for the characters that \w matches in a regular expression of Python.
 bool is_word_letter(char32_t code)
 {
     const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
@@ -38,7 +38,7 @@ bool is_article(std::string_view word)
 std::string without_articles(std::string_view text)
 {
     std::string left;
-    size_t begin = 0; // of the word that goes on
+    size_t begin = 0; // where the current word begins
     const auto end_word = [&](size_t end) {
         const std::string_view word = text.substr(begin, end - begin);
         left += is_article(word) ? " " : word;

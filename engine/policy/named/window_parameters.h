@@ -19,7 +19,7 @@ struct PoolingDefault {
 ParameterInfo sinks_info(const std::string& default_text = "0");
 ParameterInfo recent_info(const std::string& default_text);
 ParameterInfo window_info(int32_t window);
-// Of the ends that read_half_ends() reads.
+// Describes the parameters that read_half_ends() reads.
 std::vector<ParameterInfo> half_ends_infos();
 std::vector<ParameterInfo> window_infos(int32_t window);
 void add_pooling_infos(std::vector<ParameterInfo>& infos, PoolingDefault otherwise);
